@@ -1,0 +1,11 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cleave/Pipelines/Register.h"
+
+#include "mlir/Transforms/Passes.h"
+
+void cleave::registerAllPasses() {
+  // Canonicalize, CSE, inline, symbol-dce and the like.
+  mlir::registerTransformsPasses();
+}
