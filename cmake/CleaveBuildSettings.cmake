@@ -3,6 +3,12 @@
 
 # Language level, build types, warnings, sanitizers and the compiler launcher.
 
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "Cleave is built with Clang 22, but the C++ compiler is "
+                      "${CMAKE_CXX_COMPILER_ID} (${CMAKE_CXX_COMPILER}). Use a preset, for instance "
+                      "cmake --preset release, or set CMAKE_CXX_COMPILER to clang++-22.")
+endif()
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

@@ -31,19 +31,21 @@ if(CLEAVE_BUILD_COMPILER)
 
   # One precompiled header of MLIR's headers, reused by every compiler library, tool and test. The
   # timestamps are left out so that equal inputs give an equal file.
+  # Targets name the file by -include-pch themselves instead of REUSE_FROM, which also puts an absolute
+  # path of the build tree on the command line and so keeps ccache from sharing between checkouts.
   set(CLEAVE_PCH_HEADER ${PROJECT_SOURCE_DIR}/cmake/pch/mlir_precompiled.h)
   add_library(cleave_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/pch/precompiled.cpp)
   target_link_libraries(cleave_pch PRIVATE cleave_compiler_options)
   target_precompile_headers(cleave_pch PRIVATE ${CLEAVE_PCH_HEADER})
-  target_compile_options(cleave_compiler_options INTERFACE
-    $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+  target_compile_options(cleave_compiler_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 
   # With ccache's pch_external_checksum, this stands for the content of the precompiled header, which
   # holds absolute paths and would otherwise make every checkout compile everything anew.
   file(SHA256 ${CLEAVE_PCH_HEADER} header_hash)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CLEAVE_PCH_HEADER})
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/CMakeFiles/cleave_pch.dir/cmake_pch.hxx.pch.sum
+  set(CLEAVE_PCH ${PROJECT_BINARY_DIR}/CMakeFiles/cleave_pch.dir/cmake_pch.hxx.pch)
+  file(CONFIGURE OUTPUT ${CLEAVE_PCH}.sum
     CONTENT "${header_hash} ${LLVM_PACKAGE_VERSION} ${CMAKE_CXX_COMPILER_VERSION} \
 ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}} ${CLEAVE_SANITIZE}\n")
 endif()
@@ -53,7 +55,8 @@ function(_cleave_compiler_target name no_pch)
   target_link_libraries(${name} PUBLIC cleave_compiler_options)
   add_dependencies(${name} cleave-tablegen cleave-schema)
   if(NOT no_pch)
-    target_precompile_headers(${name} REUSE_FROM cleave_pch)
+    add_dependencies(${name} cleave_pch)
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -include-pch -Xclang ${CLEAVE_PCH}")
   endif()
 endfunction()
 
