@@ -20,6 +20,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+# Installed tools also find libMLIR in LLVM's own folder.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 # "Dev" is the build type of the dev preset: fast to compile, assertions on.
 set(CMAKE_C_FLAGS_DEV "-O1" CACHE STRING "C flags of the Dev build type")

@@ -32,6 +32,41 @@ function(cleave_tablegen td output)
   add_dependencies(cleave-tablegen ${target})
 endfunction()
 
+# The generated reference pages; docs/CMakeLists.txt compares them with docs/reference.
+set(CLEAVE_GENERATED_REFERENCE_DIR ${PROJECT_BINARY_DIR}/docs/reference)
+
+# Generates one page of the reference from a .td file.
+function(_cleave_reference_page page td)
+  set(result ${CLEAVE_GENERATED_REFERENCE_DIR}/${page}.md)
+  file(MAKE_DIRECTORY ${CLEAVE_GENERATED_REFERENCE_DIR})
+  add_custom_command(
+    OUTPUT ${result}
+    COMMAND mlir-tblgen ${ARGN} -I ${CLEAVE_INCLUDE_DIR} -I ${MLIR_INCLUDE_DIRS} ${td}
+            -o ${result} -d ${result}.d
+    DEPENDS ${td} $<TARGET_FILE:mlir-tblgen>
+    DEPFILE ${result}.d
+    COMMENT "Generating docs/reference/${page}.md"
+    VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY CLEAVE_REFERENCE_PAGES ${result})
+endfunction()
+
+# Generates the page of a dialect. Its ODS is spread over several files, so one that includes them all
+# is written first.
+function(_cleave_dialect_reference namespace folder files)
+  if(NOT files)
+    return()
+  endif()
+  set(includes "")
+  foreach(file IN LISTS files)
+    if(NOT file MATCHES "Patterns\\.td$")
+      string(APPEND includes "include \"${folder}/${file}\"\n")
+    endif()
+  endforeach()
+  set(all ${PROJECT_BINARY_DIR}/docs/${namespace}.td)
+  file(CONFIGURE OUTPUT ${all} CONTENT "${includes}")
+  _cleave_reference_page(${namespace}-dialect ${all} -gen-dialect-doc -dialect=${namespace})
+endfunction()
+
 # cleave_add_dialect(<Name> NAMESPACE <namespace> [EXCLUDE <file.td>...])
 #
 # Generates declarations and definitions for the ODS files of include/cleave/Dialect/<Name>/IR.
@@ -55,6 +90,7 @@ function(cleave_add_dialect name)
   set(folder cleave/Dialect/${name}/IR)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CLEAVE_INCLUDE_DIR}/${folder}
        ${CLEAVE_INCLUDE_DIR}/${folder}/*.td)
+  _cleave_dialect_reference(${ARG_NAMESPACE} ${folder} "${files}")
   foreach(file IN LISTS files)
     if(file IN_LIST ARG_EXCLUDE)
       continue()
@@ -64,7 +100,6 @@ function(cleave_add_dialect name)
     if(stem MATCHES "Dialect$")
       set(kind dialect)
       set(extra -dialect=${ARG_NAMESPACE})
-      set_property(GLOBAL APPEND PROPERTY CLEAVE_DIALECT_DOCS ${ARG_NAMESPACE}:${folder}/${file})
     elseif(stem MATCHES "AttrInterfaces?$")
       set(kind attr-interface)
     elseif(stem MATCHES "TypeInterfaces?$")
@@ -101,6 +136,9 @@ function(cleave_add_passes name folder)
   file(GLOB found CONFIGURE_DEPENDS ${CLEAVE_INCLUDE_DIR}/${folder}/Passes.td)
   if(found)
     cleave_tablegen(${folder}/Passes.td ${folder}/Passes.h.inc -gen-pass-decls -name=${name})
-    set_property(GLOBAL APPEND PROPERTY CLEAVE_PASS_DOCS ${name}:${folder}/Passes.td)
+    string(REGEX REPLACE "^cleave/(Dialect/)?|/Transforms$" "" page ${folder})
+    string(REPLACE "/" "-" page ${page})
+    string(TOLOWER ${page} page)
+    _cleave_reference_page(${page}-passes ${CLEAVE_INCLUDE_DIR}/${folder}/Passes.td -gen-pass-doc)
   endif()
 endfunction()

@@ -8,7 +8,10 @@ import pathlib
 import subprocess
 import sys
 
+from source_files import list_files
+
 SUFFIXES = {".c", ".cc", ".cpp", ".cu", ".h"}
+SKIPPED = 77  # ctest reports this exit status as a skip
 
 
 def main():
@@ -18,18 +21,9 @@ def main():
     arguments = parser.parse_args()
     if not pathlib.Path(arguments.clang_format).is_file():
         print("skipped: clang-format-22 is not installed")
-        return 77
-    listing = subprocess.run(
-        ["git", "-C", arguments.root, "ls-files", "-z", "--cached", "--others",
-         "--exclude-standard"],
-        capture_output=True, check=False,
-    )
-    if listing.returncode != 0:
-        print(f"skipped: {arguments.root} is not a git checkout")
-        return 77
+        return SKIPPED
     names = [
-        name for name in sorted(set(listing.stdout.decode().split("\0")) - {""})
-        if pathlib.Path(name).suffix in SUFFIXES and pathlib.Path(arguments.root, name).is_file()
+        name for name in list_files(arguments.root) if pathlib.PurePath(name).suffix in SUFFIXES
     ]
     if not names:
         print("no C++ file found")
