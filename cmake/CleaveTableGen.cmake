@@ -47,6 +47,8 @@ function(_cleave_reference_page page td)
     DEPFILE ${result}.d
     COMMENT "Generating docs/reference/${page}.md"
     VERBATIM)
+  add_custom_target(docs-reference-${page} DEPENDS ${result})
+  set_property(GLOBAL APPEND PROPERTY CLEAVE_REFERENCE_TARGETS docs-reference-${page})
   set_property(GLOBAL APPEND PROPERTY CLEAVE_REFERENCE_PAGES ${result})
 endfunction()
 
