@@ -30,14 +30,15 @@ struct Factor {
 };
 
 /// Factors of one dimension, major to minor. Empty for a dimension that maps to no factor (size 1).
-/// Two or more make a compound dimension: shards must then divide all but its only sharded... see
-/// `isCompound` users: an unevenly sharded factor may not be part of a compound dimension.
+/// Two or more make a compound dimension: its factors are sharded from the major one on, the next
+/// only where the ones before are sharded down to one element, and always evenly (isRepresentable).
 using DimFactors = llvm::SmallVector<uint16_t, 2>;
 using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 
 struct FactorRule {
   llvm::SmallVector<Factor, 8> factors;
-  llvm::SmallVector<TensorFactors, 4> operands; ///< one an operand; scalars and index operands: empty
+  llvm::SmallVector<TensorFactors, 4>
+      operands; ///< one an operand; scalars and index operands: empty
   llvm::SmallVector<TensorFactors, 2> results;
 
   /// The op is linear in these operands *jointly* (add, subtract, select's branches, concatenate,
@@ -61,18 +62,27 @@ struct FactorRule {
 /// Axes assigned to each factor of a rule: the layout of one op's iteration space.
 using FactorAxes = llvm::SmallVector<AxisList, 8>;
 
-/// The layout a tensor must have (operand) or gets (result) when factors are sharded by `axes`.
-/// Partial axes are not included: see partialAxes.
+/// The layout a tensor must have (operand) or gets (result) when factors are sharded by `axes`,
+/// which must be isRepresentable in it. Partial axes are not included: see partialAxes.
 Layout tensorLayout(const TensorFactors &tensor, const FactorAxes &axes);
+/// True if `axes` give the tensor contiguous blocks: no factor of a compound dimension is sharded
+/// unevenly, or below a factor that keeps more than one element a shard.
+bool isRepresentable(const FactorRule &rule, const TensorFactors &tensor, const FactorAxes &axes);
+/// Number of a dimension's factors that are larger than 1. A dimension with fewer than two shards
+/// like a plain one, unevenly too.
+unsigned countSplitFactors(const FactorRule &rule, const DimFactors &dim);
 /// Axes over which the results are partial: those of sharded Reduction factors.
 AxisList partialAxes(const FactorRule &rule, const FactorAxes &axes);
 /// Projects a tensor's layout onto the rule's factors: axes of a compound dimension are dealt to
 /// its factors major to minor, each taking what divides it. The inverse of tensorLayout where
-/// possible; otherwise the longest prefix that fits. Returns one list a factor (empty if unsharded).
-FactorAxes projectToFactors(const FactorRule &rule, const TensorFactors &tensor, const Layout &layout);
+/// possible; otherwise the longest prefix that fits. Returns one list a factor (empty if
+/// unsharded).
+FactorAxes projectToFactors(const FactorRule &rule, const TensorFactors &tensor,
+                            const Layout &layout);
 /// An error text if the rule is malformed (sizes do not multiply to the shape, index out of range,
 /// factor twice in one tensor), empty otherwise.
-std::string checkRule(const FactorRule &rule, llvm::ArrayRef<llvm::SmallVector<int64_t>> operandShapes,
+std::string checkRule(const FactorRule &rule,
+                      llvm::ArrayRef<llvm::SmallVector<int64_t>> operandShapes,
                       llvm::ArrayRef<llvm::SmallVector<int64_t>> resultShapes);
 
 } // namespace cleave
