@@ -45,7 +45,8 @@ endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-overloaded-virtual>)
 
 if(CLEAVE_SANITIZE)
-  add_compile_options(-fsanitize=${CLEAVE_SANITIZE} -fno-omit-frame-pointer -gline-tables-only)
+  add_compile_options(-fsanitize=${CLEAVE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -gline-tables-only)
   add_link_options(-fsanitize=${CLEAVE_SANITIZE})
 endif()
 
