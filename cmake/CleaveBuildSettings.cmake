@@ -23,10 +23,13 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 # Installed tools also find libMLIR in LLVM's own folder.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
-# "Dev" is the build type of the dev preset: fast to compile, assertions on.
-set(CMAKE_C_FLAGS_DEV "-O1" CACHE STRING "C flags of the Dev build type")
-set(CMAKE_CXX_FLAGS_DEV "-O1" CACHE STRING "C++ flags of the Dev build type")
-mark_as_advanced(CMAKE_C_FLAGS_DEV CMAKE_CXX_FLAGS_DEV)
+# "Dev" is the build type of the dev preset: fast to compile, assertions on. CMake does not know it
+# and leaves its flags empty.
+foreach(language C CXX)
+  if(NOT CMAKE_${language}_FLAGS_DEV)
+    set(CMAKE_${language}_FLAGS_DEV "-O1")
+  endif()
+endforeach()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Dev, Debug or RelWithDebInfo" FORCE)
 endif()
