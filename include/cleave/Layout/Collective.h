@@ -27,7 +27,7 @@ struct ReshardStep {
   int dim = -1;  ///< see CollectiveKind
   int dim2 = -1;
   Reduction reduction = Reduction::Sum;
-  Layout result; ///< the layout after this step
+  Layout result = {}; ///< the layout after this step
 };
 
 /// Bytes one device sends with ring algorithms, unpadded sizes: all-reduce 2(n-1)/n of the buffer,

@@ -5,6 +5,7 @@
 #ifndef CLEAVE_LAYOUT_MESH_H
 #define CLEAVE_LAYOUT_MESH_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

@@ -3,8 +3,9 @@
 
 #include "cleave/Layout/FactorRule.h"
 
+#include "Seed.h"
+
 #include <gtest/gtest.h>
-#include <random>
 
 using namespace cleave;
 
@@ -89,11 +90,11 @@ TEST(FactorRuleTest, FactorsOfSizeOneDoNotMakeACompound) {
 }
 
 TEST(FactorRuleTest, RandomRoundTrip) {
-  uint32_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  uint32_t seed = cleave::test::seedFromEnvironment();
   std::mt19937 random(seed);
   auto pick = [&](uint32_t n) { return random() % n; };
   for (int round = 0; round < 2000; ++round) {
+    SCOPED_TRACE(cleave::test::replayText(seed, round));
     FactorRule rule;
     DimFactors dim;
     for (unsigned i = 0, n = 1 + pick(3); i < n; ++i)
