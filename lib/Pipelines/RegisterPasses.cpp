@@ -3,9 +3,12 @@
 
 #include "cleave/Pipelines/Register.h"
 
+#include "cleave/Conversion/Passes.h"
+
 #include "mlir/Transforms/Passes.h"
 
 void cleave::registerAllPasses() {
   // Canonicalize, CSE, inline, symbol-dce and the like.
   mlir::registerTransformsPasses();
+  registerCleaveConversionPasses();
 }

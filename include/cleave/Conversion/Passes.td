@@ -1,0 +1,45 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef CLEAVE_CONVERSION_PASSES
+#define CLEAVE_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LinalgToRowLoops : Pass<"cleave-linalg-to-row-loops", "mlir::ModuleOp"> {
+  let summary = "Turn kernel bodies on tensors into fused loops over buffers";
+  let description = [{
+    Takes functions over statically shaped tensors and index scalars whose bodies hold `linalg.generic`,
+    `linalg.fill` and the reshaping ops of `tensor`, and gives functions over buffers: arguments are the
+    inputs, then the outputs, then the scalars.
+
+    Every output element is computed on demand from the input elements it depends on, so chains of
+    elementwise ops never make a temporary. The leading dimensions shared by all outputs and reductions
+    are the rows: for each row, reductions that feed other values run first (a phase), loops of equal
+    extents in one phase are merged, and every scalar sits in the outermost loop it depends on. An output
+    that was stored in an earlier phase is read back.
+
+    ```mlir
+    func.func @k(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %s = linalg.generic { iterator_types = ["parallel", "reduction"] } ... // sum(x * x)
+      %y = linalg.generic { iterator_types = ["parallel", "parallel"] } ...  // x * rsqrt(s)
+      return %y
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @k(%x: memref<8x64xf32>, %y: memref<8x64xf32>) {
+      scf.for %i = 0 to 8 {
+        %s = scf.for %j = 0 to 64 iter_args(%acc = 0) { ... }
+        %r = math.rsqrt %s
+        scf.for %j = 0 to 64 { store(load(%x[%i, %j]) * %r, %y[%i, %j]) }
+      }
+    }
+    ```
+    Ops other than these are an error.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect"];
+}
+
+#endif // CLEAVE_CONVERSION_PASSES

@@ -1,0 +1,41 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiles kernel bodies to shared objects for the host's CPU.
+#ifndef CLEAVE_TARGET_HOSTKERNELS_HOSTKERNELS_H
+#define CLEAVE_TARGET_HOSTKERNELS_HOSTKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace cleave {
+
+struct HostKernelOptions {
+  /// One object each: "x86-64-v3", "x86-64-v4" (or another CPU name LLVM knows), "native".
+  std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
+};
+
+struct HostKernelObject {
+  std::string isa;    ///< as asked for; "native" becomes "native:<cpu>"
+  std::string object; ///< bytes of an ELF shared object
+};
+
+/// Compiles every function of `module` (bodies on tensors as LinalgToRowLoops takes them, or
+/// already on buffers) for each target; the module is lowered in place. Each becomes an exported
+/// function `void NAME(void *const *buffers, const int64_t *scalars)`: buffers are the inputs, then
+/// the outputs, all 64-byte aligned and not overlapping. Equal modules give equal bytes.
+mlir::FailureOr<std::vector<HostKernelObject>> compileHostKernels(mlir::ModuleOp module,
+                                                                  const HostKernelOptions &options);
+
+/// Adds what translation to LLVM needs to a registry.
+void registerHostKernelDialects(mlir::DialectRegistry &registry);
+
+} // namespace cleave
+
+#endif // CLEAVE_TARGET_HOSTKERNELS_HOSTKERNELS_H

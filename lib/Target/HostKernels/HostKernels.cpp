@@ -1,0 +1,119 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cleave/Target/HostKernels/HostKernels.h"
+
+#include "HostKernelPasses.h"
+#include "cleave/Conversion/LinalgToRowLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace mlir;
+
+namespace cleave {
+namespace {
+
+struct Target {
+  std::string isa, cpu, features;
+};
+
+Target resolveTarget(StringRef name) {
+  if (name != "native")
+    return {name.str(), name.str(), ""};
+  std::string features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") +
+                feature.first().str();
+  std::string cpu = llvm::sys::getHostCPUName().str();
+  return {"native:" + cpu, cpu, features};
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Target &target) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return llvm::createStringError("LLVM has no target for " + triple.str() + ": " + error);
+  std::unique_ptr<llvm::MCSubtargetInfo> cpus(
+      found->createMCSubtargetInfo(triple, target.cpu, target.features));
+  if (!cpus || !cpus->isCPUStringValid(target.cpu))
+    return llvm::createStringError("unknown CPU '" + target.cpu + "' for " + triple.str());
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_));
+  if (!machine)
+    return llvm::createStringError("LLVM cannot make code for " + triple.str());
+  return machine;
+}
+
+llvm::Expected<std::string> compileFor(const llvm::Module &kernels, const Target &target) {
+  auto machine = makeMachine(target);
+  if (!machine)
+    return machine.takeError();
+  std::unique_ptr<llvm::Module> module = llvm::CloneModule(kernels);
+  auto object = emitObject(*module, **machine);
+  if (!object)
+    return object.takeError();
+  return linkSharedObject(*object);
+}
+
+} // namespace
+
+void registerHostKernelDialects(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+FailureOr<std::vector<HostKernelObject>> compileHostKernels(ModuleOp module,
+                                                            const HostKernelOptions &options) {
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect>();
+  for (func::FuncOp kernel : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    bool onTensors = llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
+                     kernel.getNumResults() > 0;
+    if (onTensors && failed(lowerKernelToRowLoops(kernel)))
+      return failure();
+  }
+  for (func::FuncOp kernel : module.getOps<func::FuncOp>())
+    expandMath(kernel);
+  if (failed(lowerLoopsToLLVM(module)))
+    return failure();
+
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> kernels = translateModuleToLLVMIR(module, context, "kernels");
+  if (!kernels)
+    return failure();
+  addKernelEntries(*kernels);
+
+  std::vector<HostKernelObject> objects;
+  for (const std::string &name : options.targets) {
+    Target target = resolveTarget(name);
+    auto object = compileFor(*kernels, target);
+    if (!object)
+      return module.emitError() << llvm::toString(object.takeError());
+    objects.push_back({target.isa, std::move(*object)});
+  }
+  return objects;
+}
+
+} // namespace cleave
