@@ -3,6 +3,8 @@
 
 #include "cleave/Pipelines/Register.h"
 
+#include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -18,6 +20,7 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void cleave::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<cleave::CleaveDialect>();
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
                   mlir::bufferization::BufferizationDialect, mlir::func::FuncDialect,
                   mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
