@@ -4,6 +4,7 @@
 #include "cleave/Pipelines/Register.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
+#include "cleave/Dialect/Graph/IR/GraphDialect.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +21,7 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void cleave::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<cleave::CleaveDialect>();
+  registry.insert<cleave::CleaveDialect, cleave::graph::GraphDialect>();
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
                   mlir::bufferization::BufferizationDialect, mlir::func::FuncDialect,
                   mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,

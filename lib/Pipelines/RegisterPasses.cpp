@@ -4,6 +4,7 @@
 #include "cleave/Pipelines/Register.h"
 
 #include "cleave/Conversion/Passes.h"
+#include "cleave/Dialect/Graph/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -11,4 +12,5 @@ void cleave::registerAllPasses() {
   // Canonicalize, CSE, inline, symbol-dce and the like.
   mlir::registerTransformsPasses();
   registerCleaveConversionPasses();
+  graph::registerCleaveGraphPasses();
 }

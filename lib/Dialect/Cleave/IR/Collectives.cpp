@@ -274,11 +274,13 @@ private:
     mesh = verifyMesh(to.getMesh(), op, emitter());
     if (!mesh || failed(verifySharding(to, resultType, op, emitter())))
       return failure();
-    if (failed(verifySharding(from, operandType, op, emitter())))
+    FailureOr<Layout> fromLayout = layoutOf(from, *mesh), toLayout = layoutOf(to, *mesh);
+    // A malformed sharding of the operand is reported where it stands.
+    if (failed(fromLayout) || fromLayout->rank() != operandType.getRank())
       return failure();
     globalShape = operandType.getShape();
-    before = *layoutOf(from, *mesh);
-    after = *layoutOf(to, *mesh);
+    before = *fromLayout;
+    after = *toLayout;
     return success();
   }
 
