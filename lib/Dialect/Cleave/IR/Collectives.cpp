@@ -274,13 +274,11 @@ private:
     mesh = verifyMesh(to.getMesh(), op, emitter());
     if (!mesh || failed(verifySharding(to, resultType, op, emitter())))
       return failure();
-    FailureOr<Layout> fromLayout = layoutOf(from, *mesh), toLayout = layoutOf(to, *mesh);
-    // A malformed sharding of the operand is reported where it stands.
-    if (failed(fromLayout) || fromLayout->rank() != operandType.getRank())
+    if (failed(verifySharding(from, operandType, op, emitter())))
       return failure();
     globalShape = operandType.getShape();
-    before = *fromLayout;
-    after = *toLayout;
+    before = *layoutOf(from, *mesh);
+    after = *layoutOf(to, *mesh);
     return success();
   }
 

@@ -259,14 +259,45 @@ static LogicalResult verifyBodyTypes(ManualComputationOp op, ManualTypes &types,
   return success();
 }
 
+/// Values of the body are local over manual axes only.
+static LogicalResult verifyBodyValues(ManualComputationOp op, const Mesh &mesh) {
+  AxisList manual =
+      ManualComputationOp::getEnclosingManualAxes(&op.getBody().front().front(), mesh);
+  WalkResult result = op.getBody().walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    for (Type type : inner->getResultTypes()) {
+      ShardAttr shard = getShard(type);
+      if (!shard)
+        continue;
+      if (shard.getMesh() != op.getMeshSymbol()) {
+        inner->emitOpError() << "has a value of type " << type
+                             << " in a manual computation on mesh " << op.getMeshSymbol();
+        return WalkResult::interrupt();
+      }
+      if (failed(verifyEncoding(type, inner, [&] { return inner->emitOpError(); })))
+        return WalkResult::interrupt();
+      AxisList free = subtractAxes(layoutOf(shard, mesh).usedAxes(), manual);
+      if (!free.empty()) {
+        inner->emitOpError() << "has a value of type " << type << " in a manual computation over "
+                             << toString(mesh, manual) << "; it may not be local over "
+                             << toString(mesh, free);
+        return WalkResult::interrupt();
+      }
+    }
+    return isa<ManualComputationOp>(inner) ? WalkResult::skip() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult ManualComputationOp::verifyRegions() {
   const Mesh *mesh = findMesh(*this, getMeshSymbol());
   auto terminator = dyn_cast<ReturnOp>(getBody().front().back());
   if (!terminator)
     return emitOpError() << "needs a body that ends with cleave.return";
   ManualTypes types(*this, *mesh);
-  return failure(failed(verifyBodyTypes(*this, types, getInputs().getTypes(), getInShardings(),
-                                        getBody().getArgumentTypes(), "operand", "argument")) ||
-                 failed(verifyBodyTypes(*this, types, getOutputs().getTypes(), getOutShardings(),
-                                        terminator.getOperandTypes(), "result", "returned value")));
+  return failure(
+      failed(verifyBodyTypes(*this, types, getInputs().getTypes(), getInShardings(),
+                             getBody().getArgumentTypes(), "operand", "argument")) ||
+      failed(verifyBodyTypes(*this, types, getOutputs().getTypes(), getOutShardings(),
+                             terminator.getOperandTypes(), "result", "returned value")) ||
+      failed(verifyBodyValues(*this, *mesh)));
 }
