@@ -4,6 +4,7 @@
 #include "cleave/Pipelines/Register.h"
 
 #include "cleave/Conversion/Passes.h"
+#include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "cleave/Dialect/Graph/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -13,4 +14,5 @@ void cleave::registerAllPasses() {
   mlir::registerTransformsPasses();
   registerCleaveConversionPasses();
   graph::registerCleaveGraphPasses();
+  registerCleavePasses();
 }

@@ -1,0 +1,61 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reshard problem of a function. Private to lib/Dialect/Cleave/Transforms.
+
+#ifndef CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_RESHARDPROBLEMBUILDER_H
+#define CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_RESHARDPROBLEMBUILDER_H
+
+#include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Layout/ReshardProblem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace cleave {
+
+/// The mesh that a function's shardings name; if it has none, the module's only mesh. Null without
+/// an error if there is no mesh at all; fails with an error if shardings name several or an unknown
+/// one.
+mlir::FailureOr<mlir::FlatSymbolRefAttr> findFunctionMesh(mlir::func::FuncOp function);
+
+/// A ReshardProblem and where its parts stand in the IR.
+class ReshardProblemBuilder {
+public:
+  ReshardProblemBuilder(mlir::func::FuncOp function, mlir::FlatSymbolRefAttr meshSym,
+                        const Mesh &mesh)
+      : function(function), meshSym(meshSym), mesh(mesh) {}
+
+  /// On failure an error has been emitted.
+  mlir::LogicalResult build();
+
+  /// What a demand comes from: an operand of the return, of a constraint or of a collective.
+  struct DemandSite {
+    mlir::OpOperand *use;
+  };
+
+  ReshardProblem problem;
+  std::vector<mlir::Value> values;    ///< by value number
+  std::vector<mlir::Operation *> ops; ///< by op number
+  std::vector<DemandSite> demandSites;
+  llvm::DenseMap<mlir::Value, uint32_t> numbers;
+  std::vector<mlir::Operation *> classSamples; ///< by class, its first op
+
+private:
+  struct ClassKey;
+  mlir::LogicalResult addOp(mlir::Operation *op);
+  mlir::LogicalResult addFixed(mlir::Operation *op);
+  mlir::LogicalResult addReturn(mlir::func::ReturnOp op);
+  mlir::FailureOr<uint32_t> addValue(mlir::Value value);
+  mlir::FailureOr<Layout> layoutOfSharding(ShardingAttr sharding, unsigned rank);
+  mlir::FailureOr<uint32_t> classOf(mlir::Operation *op);
+  bool isFree(mlir::Operation *op, const FactorRule &rule) const;
+
+  mlir::func::FuncOp function;
+  mlir::FlatSymbolRefAttr meshSym;
+  const Mesh &mesh;
+  llvm::DenseMap<ShardingAttr, Layout> layouts;
+  llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 1>> classBuckets;
+};
+
+} // namespace cleave
+
+#endif // CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_RESHARDPROBLEMBUILDER_H
