@@ -4,6 +4,7 @@
 #include "cleave/Pipelines/Register.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
+#include "cleave/Dialect/Exec/IR/ExecDialect.h"
 #include "cleave/Dialect/Graph/IR/GraphDialect.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -21,7 +22,7 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void cleave::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<cleave::CleaveDialect, cleave::graph::GraphDialect>();
+  registry.insert<cleave::CleaveDialect, cleave::exec::ExecDialect, cleave::graph::GraphDialect>();
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
                   mlir::bufferization::BufferizationDialect, mlir::func::FuncDialect,
                   mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,

@@ -1,0 +1,131 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instructions and what is checked of each by itself; `cleave-verify-exec` checks them
+// together.
+
+#include "cleave/Dialect/Exec/IR/ExecOps.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace cleave;
+using namespace cleave::exec;
+
+#define GET_OP_CLASSES
+#include "cleave/Dialect/Exec/IR/ExecInstructionOps.cpp.inc"
+
+void ExecDialect::registerInstructions() {
+  addOperations<
+#define GET_OP_LIST
+#include "cleave/Dialect/Exec/IR/ExecInstructionOps.cpp.inc"
+      >();
+}
+
+static std::optional<int64_t> bytesOf(Value buffer) {
+  if (auto op = buffer.getDefiningOp<BufferOp>())
+    return op.getBytes();
+  if (auto op = buffer.getDefiningOp<ViewOp>())
+    return op.getBytes();
+  return std::nullopt;
+}
+
+/// What every instruction is held to: waits are for earlier instructions of other streams.
+static LogicalResult verifyWaits(InstructionOpInterface op) {
+  for (Value event : op.getWaits()) {
+    auto other = event.getDefiningOp<InstructionOpInterface>();
+    if (other && other.getStream() == op.getStream())
+      return op->emitOpError("waits for an instruction of its own stream, which runs in order");
+  }
+  return success();
+}
+
+static LogicalResult verifyBytes(Operation *op, Value buffer, StringRef name, int64_t needed) {
+  std::optional<int64_t> bytes = bytesOf(buffer);
+  if (bytes && *bytes < needed)
+    return op->emitOpError() << "needs " << needed << " bytes of " << name << ", which has "
+                             << *bytes;
+  return success();
+}
+
+LogicalResult LaunchOp::verify() { return verifyWaits(*this); }
+
+static LogicalResult verifyGemmOperand(GemmOp op, Value buffer, StringRef name, Type type,
+                                       ArrayRef<int64_t> strides, int64_t rows, int64_t columns) {
+  if (strides.size() != 3)
+    return op.emitOpError() << "needs three strides of " << name << ", found " << strides.size();
+  if (llvm::any_of(strides, [](int64_t stride) { return stride < 0; }))
+    return op.emitOpError() << "has a negative stride of " << name;
+  if (strides[1] != 1 && strides[2] != 1)
+    return op.emitOpError() << "needs a unit stride in one of the last two dimensions of " << name;
+  if (!op.getBatch() || !rows || !columns)
+    return success();
+  int64_t last = (static_cast<int64_t>(op.getBatch()) - 1) * strides[0] + (rows - 1) * strides[1] +
+                 (columns - 1) * strides[2];
+  return verifyBytes(op, buffer, name, (last + 1) * elementBytes(type));
+}
+
+LogicalResult GemmOp::verify() {
+  Type ab = getTypeAb(), c = getTypeC();
+  if (!ab.isF32() && !ab.isBF16())
+    return emitOpError() << "multiplies f32 or bf16, not " << ab;
+  if (!c.isF32() && c != ab)
+    return emitOpError() << "gives f32 or the operands' type, not " << c;
+  if (failed(verifyGemmOperand(*this, getA(), "a", ab, getAStrides(), getMMax(), getKMax())) ||
+      failed(verifyGemmOperand(*this, getB(), "b", ab, getBStrides(), getKMax(), getNMax())) ||
+      failed(verifyGemmOperand(*this, getC(), "c", c, getCStrides(), getMMax(), getNMax())))
+    return failure();
+  return verifyWaits(*this);
+}
+
+LogicalResult AttentionOp::verify() {
+  Type type = getType();
+  if (!type.isF32() && !type.isBF16())
+    return emitOpError() << "computes in f32 or bf16, not " << type;
+  int64_t heads = getBatch() * getKvHeads() * elementBytes(type);
+  if (failed(verifyBytes(*this, getQ(), "q", heads * getSq() * getGroups() * getD())) ||
+      failed(verifyBytes(*this, getK(), "k", heads * getSkv() * getD())) ||
+      failed(verifyBytes(*this, getV(), "v", heads * getSkv() * getDv())) ||
+      failed(verifyBytes(*this, getOut(), "out", heads * getSq() * getGroups() * getDv())))
+    return failure();
+  return verifyWaits(*this);
+}
+
+LogicalResult CopyOp::verify() {
+  std::optional<int64_t> from = bytesOf(getSrc()), to = bytesOf(getDst());
+  if (from && to && *from != *to)
+    return emitOpError() << "copies " << *from << " bytes to " << *to;
+  return verifyWaits(*this);
+}
+
+LogicalResult FillOp::verify() { return verifyWaits(*this); }
+
+LogicalResult CollectiveOp::verify() {
+  int64_t one = getOuter() * getInner() * elementBytes(getType());
+  int64_t from = one, to = one;
+  switch (getKind()) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::Permute:
+    from = to = one * getDim();
+    break;
+  case CollectiveKind::AllGather:
+    from = one * getBlock(), to = one * getDim();
+    break;
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllSlice:
+    from = one * getDim(), to = one * getBlock();
+    break;
+  case CollectiveKind::AllToAll:
+    if (!getMiddle() || !getDim2() || !getBlock2())
+      return emitOpError("all_to_all needs 'middle', 'dim2' and 'block2'");
+    from = one * getBlock() * *getMiddle() * *getDim2();
+    to = one * getDim() * *getMiddle() * *getBlock2();
+    break;
+  }
+  if (getKind() == CollectiveKind::Permute && (!getPeer() || !getSender()))
+    return emitOpError("permute needs 'peer' and 'sender'");
+  if (failed(verifyBytes(*this, getSrc(), "its source", from)) ||
+      failed(verifyBytes(*this, getDst(), "its destination", to)))
+    return failure();
+  return verifyWaits(*this);
+}
