@@ -5,6 +5,7 @@
 
 #include "cleave/Conversion/Passes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
+#include "cleave/Dialect/Exec/Transforms/Passes.h"
 #include "cleave/Dialect/Graph/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -15,4 +16,5 @@ void cleave::registerAllPasses() {
   registerCleaveConversionPasses();
   graph::registerCleaveGraphPasses();
   registerCleavePasses();
+  registerCleaveExecPasses();
 }

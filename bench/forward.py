@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# Copyright 2026 The Cleave Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Forward throughput of Cleave beside PyTorch eager: the same LLaMA, the same weights, one run.
+
+8 layers, hidden 512, ffn 1408, 8 heads, vocabulary 8192, batch 8, sequence 256, fp32. The contenders
+take turns, round by round, so that the machine's drift hits all of them; read the ratios.
+Needs torch, numpy and safetensors (pip install torch numpy safetensors).
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors.numpy import save_file
+
+MODEL = pathlib.Path(__file__).resolve().parent / "models" / "llama-h512"
+
+
+def weights(config, seed=0):
+    rng = np.random.default_rng(seed)
+    h, f, v = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    d = h // config["num_attention_heads"]
+    kv = d * config["num_key_value_heads"]
+    mat = lambda *s: (0.02 * rng.standard_normal(s)).astype(np.float32)
+    out = {"model.embed_tokens.weight": mat(v, h), "lm_head.weight": mat(v, h),
+           "model.norm.weight": np.ones(h, np.float32)}
+    for i in range(config["num_hidden_layers"]):
+        p = f"model.layers.{i}."
+        out |= {p + "self_attn.q_proj.weight": mat(h, h), p + "self_attn.k_proj.weight": mat(kv, h),
+                p + "self_attn.v_proj.weight": mat(kv, h), p + "self_attn.o_proj.weight": mat(h, h),
+                p + "mlp.gate_proj.weight": mat(f, h), p + "mlp.up_proj.weight": mat(f, h),
+                p + "mlp.down_proj.weight": mat(h, f),
+                p + "input_layernorm.weight": np.ones(h, np.float32),
+                p + "post_attention_layernorm.weight": np.ones(h, np.float32)}
+    return out
+
+
+class Eager:
+    """The decoder as one writes it in PyTorch: fused rms_norm and scaled_dot_product_attention."""
+
+    def __init__(self, config, tensors, sequence):
+        self.c = config
+        self.w = {k: torch.from_numpy(v) for k, v in tensors.items()}
+        d = config["hidden_size"] // config["num_attention_heads"]
+        frequency = config["rope_theta"] ** (-torch.arange(0, d, 2) / d)
+        angle = torch.arange(sequence)[:, None] * frequency
+        self.cos, self.sin = angle.cos(), angle.sin()
+
+    def rope(self, x):
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * self.cos - b * self.sin, b * self.cos + a * self.sin), dim=-1)
+
+    def __call__(self, ids, labels):
+        c, w = self.c, self.w
+        b, s = ids.shape
+        heads, h, eps = c["num_attention_heads"], c["hidden_size"], c["rms_norm_eps"]
+        with torch.no_grad():
+            x = w["model.embed_tokens.weight"][ids]
+            for i in range(c["num_hidden_layers"]):
+                p = f"model.layers.{i}."
+                n = F.rms_norm(x, (h,), w[p + "input_layernorm.weight"], eps)
+                q, k, v = (F.linear(n, w[p + f"self_attn.{m}_proj.weight"])
+                           .view(b, s, -1, h // heads).transpose(1, 2) for m in "qkv")
+                o = F.scaled_dot_product_attention(self.rope(q), self.rope(k), v, is_causal=True)
+                x = x + F.linear(o.transpose(1, 2).reshape(b, s, -1),
+                                 w[p + "self_attn.o_proj.weight"])
+                n = F.rms_norm(x, (h,), w[p + "post_attention_layernorm.weight"], eps)
+                x = x + F.linear(F.silu(F.linear(n, w[p + "mlp.gate_proj.weight"])) *
+                                 F.linear(n, w[p + "mlp.up_proj.weight"]),
+                                 w[p + "mlp.down_proj.weight"])
+            logits = F.linear(F.rms_norm(x, (h,), w["model.norm.weight"], eps), w["lm_head.weight"])
+            loss = F.cross_entropy(logits[:, :-1].reshape(-1, c["vocab_size"]),
+                                   labels[:, 1:].reshape(-1))
+            return logits, loss
+
+
+def run_cleave(cleave, program, folder, inputs, threads, repeat):
+    done = subprocess.run([cleave, "run", program, "--weights", folder, "--inputs", inputs,
+                           "--threads", str(threads), "--repeat", str(repeat), "--json"],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", default="build/release/bin/cleave")
+    parser.add_argument("--meshes", default="dp=1;dp=2;tp=2;dp=2,tp=4")
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--seq", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=5, help="timed steps a round")
+    parser.add_argument("--cpu", default="native", choices=["baseline", "native"])
+    a = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    torch.set_num_threads(cores)
+    config = json.loads((MODEL / "config.json").read_text())
+    tensors = weights(config)
+    rng = np.random.default_rng(1)
+    ids = rng.integers(0, config["vocab_size"], (a.batch, a.seq))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        shutil.copy(MODEL / "config.json", folder)
+        save_file(tensors, folder / "model.safetensors")
+        inputs = folder / "inputs.safetensors"
+        save_file({"input_ids": ids, "labels": ids}, inputs)
+        programs = {}
+        for mesh in a.meshes.split(";"):
+            programs[mesh] = folder / (mesh.replace("=", "").replace(",", "-") + ".cleave")
+            subprocess.run([a.cleave, "compile", folder, "-o", programs[mesh], "--mesh", mesh,
+                            "--batch", str(a.batch), "--seq", str(a.seq), "--cpu", a.cpu],
+                           check=True)
+        eager = Eager(config, tensors, a.seq)
+        torch_ids = torch.from_numpy(ids)
+        expected = float(eager(torch_ids, torch_ids)[1])
+        seconds = {name: [] for name in ["torch eager", *programs]}
+        for _ in range(a.rounds):
+            times = []
+            for _ in range(a.repeat):
+                start = time.perf_counter()
+                eager(torch_ids, torch_ids)
+                times.append(time.perf_counter() - start)
+            seconds["torch eager"].append(min(times))
+            for mesh, program in programs.items():
+                report = run_cleave(a.cleave, program, folder, inputs, cores, a.repeat)
+                loss = report["outputs"]["loss"]["value"]
+                if abs(loss - expected) > 1e-4:
+                    sys.exit(f"{mesh}: loss {loss}, PyTorch {expected}")
+                seconds[mesh].append(report["best_seconds"])
+        base = statistics.median(seconds["torch eager"])
+        for name, values in seconds.items():
+            median = statistics.median(values)
+            print(json.dumps({"contender": name, "tokens_per_s": round(a.batch * a.seq / median, 1),
+                              "ms": round(1e3 * median, 2), "against_eager": round(base / median, 3)}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiler's named phases and the passes of each: the only place that puts passes in order.
+#ifndef CLEAVE_PIPELINES_PHASES_H
+#define CLEAVE_PIPELINES_PHASES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace cleave {
+
+enum class Phase {
+  Import,
+  Plan,
+  Propagate,
+  Reshard,
+  Partition,
+  Merge,
+  Overlap,
+  Lower,
+  Verify,
+  Write
+};
+
+/// Names in order, as `--stop-after` takes them.
+llvm::ArrayRef<llvm::StringRef> phaseNames();
+std::optional<Phase> parsePhase(llvm::StringRef name);
+
+struct PhaseOptions {
+  bool sequenceParallel = false;
+  std::string strategyFile; ///< empty: the built-in tables
+  bool overlap = true;
+  Phase last = Phase::Write;
+};
+
+/// The textual pass pipeline of one phase; empty where a phase has no pass.
+std::string phasePipeline(Phase phase, const PhaseOptions &options);
+/// Adds the passes of every phase after Import up to and including `options.last`.
+mlir::LogicalResult buildPhases(mlir::PassManager &pm, const PhaseOptions &options);
+
+} // namespace cleave
+
+#endif // CLEAVE_PIPELINES_PHASES_H

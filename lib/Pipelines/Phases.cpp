@@ -1,0 +1,60 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cleave/Pipelines/Phases.h"
+
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace cleave;
+
+static constexpr llvm::StringRef kNames[] = {"import",    "plan",  "propagate", "reshard",
+                                             "partition", "merge", "overlap",   "lower",
+                                             "verify",    "write"};
+
+llvm::ArrayRef<llvm::StringRef> cleave::phaseNames() { return kNames; }
+
+std::optional<Phase> cleave::parsePhase(llvm::StringRef name) {
+  for (auto [i, n] : llvm::enumerate(kNames))
+    if (n == name)
+      return Phase(i);
+  return std::nullopt;
+}
+
+std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+  case Phase::Write:
+    return "";
+  case Phase::Plan: {
+    std::string text = "cleave-apply-strategy{";
+    text += options.sequenceParallel ? "sequence-parallel=true" : "sequence-parallel=false";
+    if (!options.strategyFile.empty())
+      text += " strategy-file=" + options.strategyFile;
+    return text + "}";
+  }
+  case Phase::Propagate:
+    return "cleave-propagate,cleave-decompose-sharded,cleave-propagate";
+  case Phase::Reshard:
+    return "cleave-insert-reshards,cleave-reshard-to-collectives";
+  case Phase::Partition:
+    return "cleave-partition";
+  case Phase::Merge:
+    return "cleave-merge-collectives";
+  case Phase::Overlap:
+    return options.overlap ? "cleave-overlap-collectives" : "";
+  case Phase::Lower:
+    return "cleave-form-kernels,cleave-lower-to-exec,cleave-pack-memory";
+  case Phase::Verify:
+    return "cleave-verify-exec";
+  }
+  return "";
+}
+
+mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOptions &options) {
+  for (int i = int(Phase::Plan); i <= int(options.last); ++i) {
+    std::string text = phasePipeline(Phase(i), options);
+    if (!text.empty() && mlir::failed(mlir::parsePassPipeline(text, pm)))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
