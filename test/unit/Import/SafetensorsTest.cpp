@@ -214,6 +214,35 @@ TEST(Safetensors, EmptyTensorsAndPaddedHeader) {
   EXPECT_EQ(file->find("b")->elementCount(), 0);
 }
 
+/// Whatever a file holds, opening it either fails with one line or gives tensors whose bytes can be
+/// read.
+void openDamaged(const TemporaryFolder &folder, llvm::StringRef contents) {
+  llvm::Expected<File> file = File::open(folder.write("damaged.safetensors", contents));
+  if (!file) {
+    EXPECT_THAT(llvm::toString(file.takeError()), Not(HasSubstr("\n")));
+    return;
+  }
+  for (const TensorInfo &info : file->tensors())
+    EXPECT_EQ(file->bytes(info).size(), uint64_t(info.elementCount() * byteSize(info.dtype)));
+}
+
+TEST(Safetensors, EveryByteChangedAndEveryLength) {
+  TemporaryFolder folder;
+  std::string good = safetensorsBytes(
+      R"({"__metadata__": {"format": "pt"},
+          "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+          "b": {"dtype": "I64", "shape": [1], "data_offsets": [24, 32]}})",
+      32);
+  for (size_t i = 0; i < good.size(); ++i) {
+    openDamaged(folder, llvm::StringRef(good).take_front(i));
+    for (unsigned char change : {0x01, 0x80, 0xff, 0x10}) {
+      std::string bad = good;
+      bad[i] = char(bad[i] ^ change);
+      openDamaged(folder, bad);
+    }
+  }
+}
+
 constexpr llvm::StringLiteral kOneByte =
     R"({"NAME": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}})";
 

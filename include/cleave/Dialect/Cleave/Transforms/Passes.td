@@ -86,32 +86,4 @@ def ReshardToCollectivesPass
   let dependentDialects = ["::cleave::CleaveDialect"];
 }
 
-//===----------------------------------------------------------------------===//
-// Partition: from the global to the local form
-//===----------------------------------------------------------------------===//
-
-def PartitionPass : Pass<"cleave-partition", "::mlir::func::FuncOp"> {
-  let summary = "Rewrites functions to local tensors";
-  let description = [{
-    Every tensor type becomes the local one, with a `#cleave.shard` encoding; each op is rewritten by
-    its PartitionOpInterface. Assumes what `cleave-verify-resharded` checks and that reshards are
-    collectives. The function gets the attribute `cleave.mesh`; arguments and results keep their
-    `cleave.sharding`, results stay sharded.
-
-    Padding holds anything, NaN too. Before an op that sums (or takes the maximum, minimum) over an
-    unevenly sharded factor, every operand with that factor passes a `cleave.mask_padding` with the
-    neutral element: both operands of a product, since 0 * NaN is NaN.
-
-    ```mlir
-    // Before: 3 rows over "dp"=2
-    func.func @f(%x: tensor<3x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>})
-    // After
-    func.func @f(%x: tensor<2x16xf32, #cleave.shard<@mesh, [{"dp"}, {} ], global=[3, 16]>>
-        {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>}) attributes {cleave.mesh = @mesh}
-    ```
-  }];
-  let statistics = [Statistic<"numMasks", "masks", "Operands whose padding is masked">];
-  let dependentDialects = ["::cleave::CleaveDialect", "::cleave::graph::GraphDialect"];
-}
-
 #endif // CLEAVE_DIALECT_CLEAVE_TRANSFORMS_PASSES_TD

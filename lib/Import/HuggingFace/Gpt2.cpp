@@ -1,0 +1,167 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPT-2: layer norms with bias, learned positions, weights stored [in, out].
+
+#include "GraphWriter.h"
+#include "Model.h"
+#include <cmath>
+
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+using mlir::Value;
+
+namespace cleave {
+namespace {
+
+constexpr StringRef kHidden[] = {"batch", "seq", "embed_act"};
+constexpr StringRef kFused[] = {"batch", "seq_attn", "", "kv_heads", "head_dim"};
+constexpr StringRef kQueries[] = {"batch", "seq_attn", "kv_heads", "q_groups", "head_dim"};
+constexpr StringRef kKeys[] = {"batch", "seq_attn", "kv_heads", "head_dim"};
+constexpr StringRef kMlpHidden[] = {"batch", "seq_attn", "mlp"};
+constexpr StringRef kLogits[] = {"batch", "seq_attn", "vocab"};
+
+class Gpt2Model final : public Model {
+public:
+  explicit Gpt2Model(Gpt2Config config) : config(std::move(config)) {}
+
+  std::vector<Parameter> parameters() const override;
+  StringRef basePrefix() const override { return "transformer."; }
+  int64_t widestFeature() const override {
+    return std::max({config.vocabSize, 3 * config.hiddenSize, config.intermediateSize});
+  }
+  int64_t headCount() const override { return config.heads; }
+  std::string checkSequence(int64_t sequence) const override;
+  std::string warnAboutSequence(int64_t) const override { return ""; }
+  Value buildLogits(GraphWriter &graph, Value inputIds) const override;
+
+private:
+  int64_t headDim() const { return config.hiddenSize / config.heads; }
+  Value buildNorm(GraphWriter &graph, StringRef name, Value x) const;
+  Value buildAttention(GraphWriter &graph, Value x, int64_t layer) const;
+  Value buildMlp(GraphWriter &graph, Value x) const;
+
+  Gpt2Config config;
+};
+
+std::vector<Parameter> Gpt2Model::parameters() const {
+  int64_t hidden = config.hiddenSize, mlp = config.intermediateSize;
+  int64_t heads = config.heads, dim = headDim();
+  std::vector<Parameter> result;
+  result.reserve(config.layers * 12 + 5);
+  auto add = [&](const Twine &name, Parameter parameter) {
+    parameter.name = name.str();
+    if (parameter.view.empty())
+      parameter.view = parameter.shape;
+    result.push_back(std::move(parameter));
+  };
+  auto addNorm = [&](const Twine &name) {
+    add(name + ".weight", {{}, {hidden}, {}, {"norm"}});
+    add(name + ".bias", {{}, {hidden}, {}, {"norm"}});
+  };
+
+  add("transformer.wte.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
+  add("transformer.wpe.weight", {{}, {config.positions, hidden}, {}, {"positions", "embed"}});
+  for (int64_t i = 0; i < config.layers; ++i) {
+    std::string layer = ("transformer.h." + Twine(i) + ".").str();
+    addNorm(layer + "ln_1");
+    // Queries, keys and values lie side by side in the outputs.
+    add(layer + "attn.c_attn.weight",
+        {{}, {hidden, 3 * hidden}, {hidden, 3, heads, dim}, {"embed", "", "kv_heads", "head_dim"}});
+    add(layer + "attn.c_attn.bias",
+        {{}, {3 * hidden}, {3, heads, dim}, {"", "kv_heads", "head_dim"}});
+    add(layer + "attn.c_proj.weight", {{},
+                                       {hidden, hidden},
+                                       {heads, 1, dim, hidden},
+                                       {"kv_heads", "q_groups", "head_dim", "embed"}});
+    add(layer + "attn.c_proj.bias", {{}, {hidden}, {}, {"embed"}});
+    addNorm(layer + "ln_2");
+    add(layer + "mlp.c_fc.weight", {{}, {hidden, mlp}, {}, {"embed", "mlp"}});
+    add(layer + "mlp.c_fc.bias", {{}, {mlp}, {}, {"mlp"}});
+    add(layer + "mlp.c_proj.weight", {{}, {mlp, hidden}, {}, {"mlp", "embed"}});
+    add(layer + "mlp.c_proj.bias", {{}, {hidden}, {}, {"embed"}});
+  }
+  addNorm("transformer.ln_f");
+  if (!config.tiedEmbeddings)
+    add("lm_head.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
+  return result;
+}
+
+std::string Gpt2Model::checkSequence(int64_t sequence) const {
+  if (sequence <= config.positions)
+    return "";
+  return ("\"n_positions\": the model has " + Twine(config.positions) +
+          " learned positions, and the sequence length is " + Twine(sequence) +
+          "; choose a shorter one")
+      .str();
+}
+
+Value Gpt2Model::buildNorm(GraphWriter &graph, StringRef name, Value x) const {
+  return graph.make<graph::LayerNormOp>(name, kHidden, x, graph.parameter(name + ".weight"),
+                                        graph.parameter(name + ".bias"), config.normEps);
+}
+
+Value Gpt2Model::buildAttention(GraphWriter &graph, Value x, int64_t layer) const {
+  constexpr StringRef kIn = "attn.c_attn", kOut = "attn.c_proj";
+  Value fused = graph.linear(kIn, kFused, x, {2}, graph.parameter(kIn + ".weight"), {0},
+                             graph.parameter(kIn + ".bias"));
+  auto shape = mlir::cast<mlir::RankedTensorType>(fused.getType()).getShape();
+  int64_t batch = shape[0], sequence = shape[1], heads = config.heads, dim = headDim();
+  auto part = [&](StringRef name, int64_t index, llvm::ArrayRef<StringRef> logical,
+                  llvm::ArrayRef<int64_t> partShape) {
+    Value slice = graph.make<graph::SliceOp>(name, {}, fused, int64_t(2), index, index + 1);
+    return graph.make<graph::ReshapeOp>(name, logical, slice, partShape);
+  };
+  Value q = part("attn.q", 0, kQueries, {batch, sequence, heads, 1, dim});
+  Value k = part("attn.k", 1, kKeys, {batch, sequence, heads, dim});
+  Value v = part("attn.v", 2, kKeys, {batch, sequence, heads, dim});
+  double scale = config.scaleByHeadDim ? 1 / std::sqrt(double(dim)) : 1;
+  if (config.scaleByLayer)
+    scale /= double(layer + 1);
+  Value mixed = graph.make<graph::AttentionOp>("attn", {}, q, k, v, scale, /*causal=*/true);
+  return graph.linear(kOut, {}, mixed, {2, 3, 4}, graph.parameter(kOut + ".weight"), {0, 1, 2},
+                      graph.parameter(kOut + ".bias"));
+}
+
+Value Gpt2Model::buildMlp(GraphWriter &graph, Value x) const {
+  Value hidden = graph.linear("mlp.c_fc", kMlpHidden, x, {2}, graph.parameter("mlp.c_fc.weight"),
+                              {0}, graph.parameter("mlp.c_fc.bias"));
+  Value active = graph.activation("mlp.act", {}, config.activation, hidden);
+  return graph.linear("mlp.c_proj", {}, active, {2}, graph.parameter("mlp.c_proj.weight"), {0},
+                      graph.parameter("mlp.c_proj.bias"));
+}
+
+Value Gpt2Model::buildLogits(GraphWriter &graph, Value inputIds) const {
+  auto idShape = mlir::cast<mlir::RankedTensorType>(inputIds.getType()).getShape();
+  int64_t batch = idShape[0], sequence = idShape[1];
+  Value embedding = graph.parameter("transformer.wte.weight");
+  Value tokens = graph.make<graph::EmbeddingOp>("transformer.wte", kHidden, inputIds, embedding);
+  Value positions = graph.parameter("transformer.wpe.weight");
+  if (sequence < config.positions)
+    positions = graph.make<graph::SliceOp>("transformer.wpe", {}, positions, int64_t(0), int64_t(0),
+                                           sequence);
+  positions = graph.broadcastTo("transformer.wpe", positions, {batch, sequence, config.hiddenSize});
+  Value x = graph.make<graph::AddOp>("transformer.embeddings", kHidden, tokens, positions);
+  for (int64_t i = 0; i < config.layers; ++i) {
+    GraphWriter::BlockScope scope(graph, "transformer.h." + Twine(i), "layer", i);
+    Value attention = buildAttention(graph, buildNorm(graph, "ln_1", x), i);
+    x = graph.make<graph::AddOp>("attn.residual", kHidden, x, attention);
+    Value mlp = buildMlp(graph, buildNorm(graph, "ln_2", x));
+    x = graph.make<graph::AddOp>("mlp.residual", kHidden, x, mlp);
+  }
+  x = buildNorm(graph, "transformer.ln_f", x);
+  Value head = config.tiedEmbeddings ? embedding : graph.parameter("lm_head.weight");
+  return graph.linear("lm_head", kLogits, x, {2}, head, {1}, {}, graph.builder.getF32Type());
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Model>> createGpt2(ConfigReader &reader) {
+  Expected<Gpt2Config> config = readGpt2Config(reader);
+  if (!config)
+    return config.takeError();
+  return std::make_unique<Gpt2Model>(std::move(*config));
+}
+
+} // namespace cleave
