@@ -42,11 +42,16 @@ struct AttentionBuffers {
   float *lse = nullptr;
 };
 
+/// Which instructions to use: the best that the processor has, or a given set (for tests).
+enum class AttentionIsa : uint8_t { Best, Avx2, Avx512 };
+
 /// A row that sees no key gives 0, and an lse of -infinity.
 class AttentionPlan {
 public:
-  /// InvalidArgument if the description breaks its rules.
-  static absl::StatusOr<AttentionPlan> create(const AttentionDesc &desc);
+  /// InvalidArgument if the description breaks its rules, FailedPrecondition if the processor lacks
+  /// the instructions.
+  static absl::StatusOr<AttentionPlan> create(const AttentionDesc &desc,
+                                              AttentionIsa isa = AttentionIsa::Best);
 
   const AttentionDesc &desc() const { return desc_; }
   /// Number of independent items; 0 if there is nothing to compute.
@@ -61,7 +66,7 @@ public:
 private:
   AttentionPlan() = default;
   AttentionDesc desc_;
-  int64_t items_ = 0, queryBlocks_ = 0, queryBlock_ = 0, keyBlock_ = 0;
+  int64_t items_ = 0, queryBlocks_ = 0, queryBlock_ = 0;
   size_t scratchBytes_ = 0;
   const struct AttentionKernels *kernels_ = nullptr;
 };
