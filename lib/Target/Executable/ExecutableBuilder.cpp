@@ -1,0 +1,378 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ExecutableBuilder.h"
+
+#include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Exec/Transforms/Lifetimes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace cleave;
+using namespace cleave::exec;
+
+//===----------------------------------------------------------------------===//
+// Small parts
+//===----------------------------------------------------------------------===//
+
+static fb::AxisPart axisPart(const AxisRef &axis) {
+  return fb::AxisPart(axis.axis, axis.preSize, axis.size);
+}
+
+static std::unique_ptr<fb::ExprT> expression(std::optional<ExprAttr> expr) {
+  if (!expr || !*expr)
+    return nullptr;
+  auto table = std::make_unique<fb::ExprT>();
+  table->code.assign(expr->getCode().begin(), expr->getCode().end());
+  return table;
+}
+
+static fb::BufferRef reference(Value buffer) {
+  Place place = placeOf(buffer);
+  return fb::BufferRef(fb::Region(uint8_t(place.region)), place.offset, place.bytes);
+}
+
+static std::unique_ptr<fb::BufferRef> referencePointer(Value buffer) {
+  return std::make_unique<fb::BufferRef>(reference(buffer));
+}
+
+static std::vector<int64_t> toVector(ArrayRef<int64_t> values) { return values.vec(); }
+
+FailureOr<fb::DType> ExecutableBuilder::dtype(Operation *op, Type type) {
+  if (type.isF32())
+    return fb::DType::F32;
+  if (type.isF64())
+    return fb::DType::F64;
+  if (type.isBF16())
+    return fb::DType::BF16;
+  if (type.isF16())
+    return fb::DType::F16;
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 64:
+      return isUnsigned ? fb::DType::U64 : fb::DType::I64;
+    case 32:
+      return isUnsigned ? fb::DType::U32 : fb::DType::I32;
+    case 16:
+      return isUnsigned ? fb::DType::U16 : fb::DType::I16;
+    case 8:
+      return isUnsigned ? fb::DType::U8 : fb::DType::I8;
+    case 1:
+      return fb::DType::I1;
+    default:
+      break;
+    }
+  }
+  return op->emitOpError("has the element type ") << type << ", which an executable can not hold";
+}
+
+FailureOr<std::unique_ptr<fb::TensorT>>
+ExecutableBuilder::tensor(Operation *op, TensorAttr attribute, fb::Region region) {
+  auto table = std::make_unique<fb::TensorT>();
+  table->name = attribute.getName().str();
+  FailureOr<fb::DType> type = dtype(op, attribute.getType().getElementType());
+  if (failed(type))
+    return failure();
+  table->dtype = *type;
+  table->shape.assign(attribute.getType().getShape().begin(), attribute.getType().getShape().end());
+  FailureOr<Layout> layout = layoutOf(attribute.getSharding(), *mesh_);
+  if (failed(layout))
+    return op->emitOpError("has a tensor \"") << attribute.getName() << "\" laid out on other axes "
+                                              << "than its mesh has";
+  if (!layout->partial.empty())
+    return op->emitOpError("has a tensor \"")
+           << attribute.getName() << "\" that is a partial sum; entries take and give whole values";
+  table->sharding = std::make_unique<fb::ShardingT>();
+  for (const AxisList &axes : layout->dims) {
+    auto dim = std::make_unique<fb::DimAxesT>();
+    for (const AxisRef &axis : axes)
+      dim->axes.push_back(axisPart(axis));
+    table->sharding->dims.push_back(std::move(dim));
+  }
+  table->region = region;
+  table->offset = attribute.getOffset();
+  table->bytes = attribute.getBytes();
+  return table;
+}
+
+uint32_t ExecutableBuilder::site(Operation *op) {
+  auto site = std::make_unique<fb::SiteT>();
+  if (auto source = op->getAttrOfType<StringAttr>("source"))
+    site->name = source.str();
+  if (auto reason = op->getAttrOfType<StringAttr>("reason"))
+    site->reason = reason.str();
+  site->op = op->getName().stripDialect().str();
+  auto [entry, isNew] = sites_.try_emplace(site->name + '\0' + site->op + '\0' + site->reason,
+                                           uint32_t(executable_.sites.size()));
+  if (isNew)
+    executable_.sites.push_back(std::move(site));
+  return entry->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Mesh, states, kernels
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExecutableBuilder::addMesh(EntryOp entry) {
+  const Mesh *mesh = findMesh(entry, entry.getMeshAttr());
+  if (!mesh)
+    return entry.emitOpError("runs on a mesh that is not declared");
+  if (mesh_ && !(*mesh_ == *mesh))
+    return entry.emitOpError("runs on another mesh than the entry before it; one executable has one");
+  if (mesh_)
+    return success();
+  mesh_ = mesh;
+  executable_.mesh = std::make_unique<fb::MeshT>();
+  executable_.mesh->name = entry.getMesh().str();
+  for (const Mesh::Axis &axis : mesh->axes()) {
+    auto table = std::make_unique<fb::MeshAxisT>();
+    table->name = axis.name;
+    table->size = axis.size;
+    executable_.mesh->axes.push_back(std::move(table));
+  }
+  executable_.mesh->device_ids.assign(mesh->deviceIds().begin(), mesh->deviceIds().end());
+  return success();
+}
+
+LogicalResult ExecutableBuilder::addStates() {
+  int64_t top = 0;
+  for (exec::StateOp state : module_.getOps<exec::StateOp>()) {
+    FailureOr<std::unique_ptr<fb::TensorT>> description =
+        tensor(state, state.getTensor(), fb::Region::State);
+    if (failed(description))
+      return failure();
+    top = std::max<int64_t>(top, llvm::alignTo((*description)->offset + (*description)->bytes, 64));
+    auto table = std::make_unique<fb::StateT>();
+    table->tensor = std::move(*description);
+    table->kind = fb::StateKind(uint8_t(state.getKind()));
+    if (auto name = state.getCheckpoint())
+      table->checkpoint_name = name->str();
+    if (auto shape = state.getCheckpointShape())
+      table->checkpoint_shape.assign(shape->begin(), shape->end());
+    states_[state.getSymNameAttr()] = executable_.states.size();
+    executable_.states.push_back(std::move(table));
+  }
+  executable_.state_bytes = top;
+  return success();
+}
+
+void ExecutableBuilder::addKernels() {
+  for (KernelOp kernel : module_.getOps<KernelOp>()) {
+    auto table = std::make_unique<fb::KernelT>();
+    table->symbol = kernel.getSymName().str();
+    SmallVector<RankedTensorType> types = kernel.getBufferTypes();
+    table->buffers = types.size();
+    table->scalars = kernel.getNumScalars();
+    for (auto [i, type] : llvm::enumerate(types)) {
+      table->buffer_bytes.push_back(byteSize(type));
+      table->access.push_back(i < kernel.getNumInputs() ? fb::Access::Read : fb::Access::Write);
+    }
+    if (auto least = kernel.getScalarMin())
+      table->scalar_min = toVector(*least);
+    if (auto most = kernel.getScalarMax())
+      table->scalar_max = toVector(*most);
+    if (auto text = kernel.getDescription())
+      table->description = text->str();
+    kernels_[kernel.getSymNameAttr()] = executable_.kernels.size();
+    executable_.kernels.push_back(std::move(table));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instruction,
+                                                fb::EntryT &entry) {
+  auto table = std::make_unique<fb::InstrT>();
+  table->stream = instruction.getStream();
+  for (Value event : instruction.getWaits())
+    table->waits.push_back(positions_.lookup(event.getDefiningOp()));
+  llvm::sort(table->waits);
+  table->waits.erase(std::unique(table->waits.begin(), table->waits.end()), table->waits.end());
+  table->site = site(instruction);
+
+  LogicalResult result =
+      llvm::TypeSwitch<Operation *, LogicalResult>(instruction.getOperation())
+          .Case([&](LaunchOp op) {
+            fb::LaunchT launch;
+            auto kernel = kernels_.find(op.getKernelAttr().getAttr());
+            if (kernel == kernels_.end())
+              return LogicalResult(op.emitOpError("runs a kernel that is not declared"));
+            launch.kernel = kernel->second;
+            for (Value buffer : op.getInputs())
+              launch.buffers.push_back(reference(buffer));
+            for (Value buffer : op.getOutputs())
+              launch.buffers.push_back(reference(buffer));
+            if (ArrayAttr scalars = op.getScalarsAttr())
+              for (auto scalar : scalars.getAsRange<ExprAttr>())
+                launch.scalars.push_back(expression(scalar));
+            table->op.Set(std::move(launch));
+            return success();
+          })
+          .Case([&](GemmOp op) {
+            fb::GemmT gemm;
+            FailureOr<fb::DType> ab = dtype(op, op.getTypeAb()), c = dtype(op, op.getTypeC());
+            if (failed(ab) || failed(c))
+              return failure();
+            gemm.dtype_ab = *ab;
+            gemm.dtype_c = *c;
+            gemm.batch = op.getBatch();
+            gemm.m = expression(op.getM());
+            gemm.n = expression(op.getN());
+            gemm.k = expression(op.getK());
+            gemm.m_max = op.getMMax();
+            gemm.n_max = op.getNMax();
+            gemm.k_max = op.getKMax();
+            gemm.a = referencePointer(op.getA());
+            gemm.b = referencePointer(op.getB());
+            gemm.c = referencePointer(op.getC());
+            gemm.a_strides = toVector(op.getAStrides());
+            gemm.b_strides = toVector(op.getBStrides());
+            gemm.c_strides = toVector(op.getCStrides());
+            gemm.accumulate = op.getAccumulate();
+            table->op.Set(std::move(gemm));
+            return success();
+          })
+          .Case([&](AttentionOp op) {
+            fb::AttentionT attention;
+            FailureOr<fb::DType> type = dtype(op, op.getType());
+            if (failed(type))
+              return failure();
+            attention.dtype = *type;
+            attention.batch = op.getBatch();
+            attention.sq = op.getSq();
+            attention.skv = op.getSkv();
+            attention.kv_heads = op.getKvHeads();
+            attention.groups = op.getGroups();
+            attention.d = op.getD();
+            attention.dv = op.getDv();
+            attention.q = referencePointer(op.getQ());
+            attention.k = referencePointer(op.getK());
+            attention.v = referencePointer(op.getV());
+            attention.out = referencePointer(op.getOut());
+            attention.lse = std::make_unique<fb::BufferRef>(fb::Region::Scratch, 0, 0);
+            attention.scale = op.getScale().convertToDouble();
+            attention.causal = op.getCausal();
+            if (auto window = op.getWindow())
+              attention.window = *window;
+            if (auto softcap = op.getSoftcap())
+              attention.softcap = softcap->convertToDouble();
+            attention.query_offset = expression(op.getQueryOffset());
+            attention.skv_valid = expression(op.getSkvValid());
+            table->op.Set(std::move(attention));
+            return success();
+          })
+          .Case([&](CopyOp op) {
+            fb::CopyT copy;
+            copy.src = referencePointer(op.getSrc());
+            copy.dst = referencePointer(op.getDst());
+            table->op.Set(std::move(copy));
+            return success();
+          })
+          .Case([&](FillOp op) {
+            fb::FillT fill;
+            FailureOr<fb::DType> type = dtype(op, op.getType());
+            if (failed(type))
+              return failure();
+            fill.dst = referencePointer(op.getDst());
+            fill.dtype = *type;
+            fill.value = op.getValue().convertToDouble();
+            table->op.Set(std::move(fill));
+            return success();
+          })
+          .Case([&](CollectiveOp op) {
+            fb::CollectiveT collective;
+            FailureOr<fb::DType> type = dtype(op, op.getType());
+            if (failed(type))
+              return failure();
+            collective.kind = fb::CollectiveKind(uint8_t(op.getKind()));
+            if (auto reduction = op.getReduction())
+              collective.reduction = fb::Reduction(uint8_t(reduction->getValue()));
+            collective.dtype = *type;
+            collective.axes = op.getAxes();
+            collective.src = referencePointer(op.getSrc());
+            collective.dst = referencePointer(op.getDst());
+            collective.outer = op.getOuter();
+            collective.inner = op.getInner();
+            collective.dim = op.getDim();
+            collective.block = op.getBlock();
+            collective.middle = op.getMiddle().value_or(0);
+            collective.dim2 = op.getDim2().value_or(0);
+            collective.block2 = op.getBlock2().value_or(0);
+            collective.gather_outer = op.getGatherOuter();
+            collective.peer = expression(op.getPeer());
+            collective.source = expression(op.getSender());
+            collective.ring_bytes = op.getRingBytes().convertToDouble();
+            table->op.Set(std::move(collective));
+            return success();
+          })
+          .Default([](Operation *op) {
+            return LogicalResult(op->emitOpError("is an instruction that executables do not have"));
+          });
+  entry.instrs.push_back(std::move(table));
+  return result;
+}
+
+LogicalResult ExecutableBuilder::addEntry(EntryOp op) {
+  auto entry = std::make_unique<fb::EntryT>();
+  entry->name = op.getSymName().str();
+  auto addTensors = [&](ArrayAttr tensors, fb::Region region, auto &list) -> LogicalResult {
+    for (auto attribute : tensors.getAsRange<TensorAttr>()) {
+      FailureOr<std::unique_ptr<fb::TensorT>> description = tensor(op, attribute, region);
+      if (failed(description))
+        return failure();
+      list.push_back(std::move(*description));
+    }
+    return success();
+  };
+  if (failed(addTensors(op.getInputs(), fb::Region::Input, entry->inputs)) ||
+      failed(addTensors(op.getOutputs(), fb::Region::Output, entry->outputs)))
+    return failure();
+  for (auto symbol : op.getStates().getAsRange<FlatSymbolRefAttr>())
+    entry->states.push_back(states_.lookup(symbol.getAttr()));
+  for (auto list : op.getAxisLists().getAsRange<AxisListAttr>()) {
+    FailureOr<AxisList> axes = axesOf(list.getAxes(), *mesh_);
+    if (failed(axes))
+      return op.emitOpError("names axes that its mesh does not have");
+    auto table = std::make_unique<fb::AxisListT>();
+    for (const AxisRef &axis : *axes)
+      table->axes.push_back(axisPart(axis));
+    entry->axis_lists.push_back(std::move(table));
+  }
+  entry->input_bytes = op.getInputBytes();
+  entry->output_bytes = op.getOutputBytes();
+  entry->stash_bytes = op.getStashBytes();
+  entry->scratch_bytes = op.getScratchBytes();
+  entry->workspace_bytes = op.getWorkspaceBytes();
+
+  for (BufferOp buffer : op.getOps<BufferOp>())
+    if (!buffer.getOffset())
+      return buffer.emitOpError("has no place: run cleave-pack-memory before writing");
+  for (auto [position, instruction] : llvm::enumerate(op.getInstructions()))
+    positions_[instruction] = position;
+  for (InstructionOpInterface instruction : op.getInstructions())
+    if (failed(addInstruction(instruction, *entry)))
+      return failure();
+  executable_.entries.push_back(std::move(entry));
+  return success();
+}
+
+LogicalResult ExecutableBuilder::run() {
+  auto entries = module_.getOps<EntryOp>();
+  if (entries.empty())
+    return module_.emitOpError("has no exec.entry to write");
+  for (EntryOp entry : entries)
+    if (failed(addMesh(entry)))
+      return failure();
+  if (failed(addStates()))
+    return failure();
+  addKernels();
+  for (EntryOp entry : entries)
+    if (failed(addEntry(entry)))
+      return failure();
+  return success();
+}
