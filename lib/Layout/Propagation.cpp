@@ -143,7 +143,7 @@ Propagation::Value Propagation::addValue(const GivenSharding &given) {
 }
 
 uint32_t Propagation::addOp(const FactorRule &rule, llvm::ArrayRef<Value> operands,
-                            llvm::ArrayRef<Value> results, PropagationDirection direction) {
+                            llvm::ArrayRef<Value> results, Direction direction) {
   Impl &s = *impl_;
   CompiledRule *&compiled = s.ruleOf[&rule];
   if (!compiled) {
@@ -319,16 +319,14 @@ void Propagation::Impl::visit(uint32_t index) {
 
 bool Propagation::Impl::mayGive(const OpState &op, const CompiledRule::Occurrence &at) const {
   bool isOperand = at.tensor < op.rule->numOperands;
-  return op.direction == PropagationDirection::Both ||
-         op.direction ==
-             (isOperand ? PropagationDirection::Forward : PropagationDirection::Backward);
+  return op.direction == Direction::Both ||
+         op.direction == (isOperand ? Direction::Forward : Direction::Backward);
 }
 
 bool Propagation::Impl::mayTake(const OpState &op, const CompiledRule::Occurrence &at) const {
   bool isOperand = at.tensor < op.rule->numOperands;
-  return op.direction == PropagationDirection::Both ||
-         op.direction ==
-             (isOperand ? PropagationDirection::Backward : PropagationDirection::Forward);
+  return op.direction == Direction::Both ||
+         op.direction == (isOperand ? Direction::Backward : Direction::Forward);
 }
 
 llvm::ArrayRef<uint32_t> Propagation::Impl::project(const CompiledRule &rule,

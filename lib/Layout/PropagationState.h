@@ -98,7 +98,7 @@ struct Propagation::Impl {
   struct OpState {
     const CompiledRule *rule;
     uint32_t firstTensor;
-    PropagationDirection direction;
+    Direction direction;
     bool queued = false;
     uint64_t dirty = 0;
   };

@@ -13,9 +13,6 @@
 
 namespace cleave {
 
-/// Which way an op lets shardings pass.
-enum class PropagationDirection : uint8_t { None, Forward, Backward, Both };
-
 /// What is given about a value. Dimensions and axes as in Layout.
 struct GivenSharding {
   struct Dim {
@@ -56,6 +53,8 @@ struct PropagationConflict {
 class Propagation {
 public:
   using Value = uint32_t;
+  /// Which way an op lets shardings pass; forward is from operands to results.
+  enum class Direction : uint8_t { None, Forward, Backward, Both };
   static constexpr Value kNoValue = ~0u; ///< an operand that takes no part
 
   Propagation();
@@ -69,8 +68,7 @@ public:
   /// `rule` must fit the values' ranks (checkRule) and outlive this object; ops that share a rule
   /// object also share what is derived from it.
   uint32_t addOp(const FactorRule &rule, llvm::ArrayRef<Value> operands,
-                 llvm::ArrayRef<Value> results,
-                 PropagationDirection direction = PropagationDirection::Both);
+                 llvm::ArrayRef<Value> results, Direction direction = Direction::Both);
   /// Makes two values of one rank share their sharding.
   void join(Value a, Value b);
 

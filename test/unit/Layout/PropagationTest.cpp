@@ -345,15 +345,15 @@ TEST_F(PropagationTest, GroupsReportMembersThatDiffer) {
 }
 
 TEST_F(PropagationTest, BarriersLetOneWayThrough) {
-  auto direction = [&](PropagationDirection direction) {
+  auto direction = [&](Propagation::Direction direction) {
     auto x = given({{{kA}}, {}}), y = given({{}, {{kB}}});
     propagation.addOp(elementwise({8, 8}, 1), {x}, {y}, direction);
     return std::pair(x, y);
   };
-  auto [x0, y0] = direction(PropagationDirection::None);
-  auto [x1, y1] = direction(PropagationDirection::Forward);
-  auto [x2, y2] = direction(PropagationDirection::Backward);
-  auto [x3, y3] = direction(PropagationDirection::Both);
+  auto [x0, y0] = direction(Propagation::Direction::None);
+  auto [x1, y1] = direction(Propagation::Direction::Forward);
+  auto [x2, y2] = direction(Propagation::Direction::Backward);
+  auto [x3, y3] = direction(Propagation::Direction::Both);
   propagation.run();
   EXPECT_EQ(text(x0) + text(y0), R"([{"a"}, {}][{}, {"b"}])");
   EXPECT_EQ(text(x1) + text(y1), R"([{"a"}, {}][{"a"}, {"b"}])");

@@ -9,6 +9,69 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// Propagate: from shardings on some values to shardings on all
+//===----------------------------------------------------------------------===//
+
+def PropagatePass : Pass<"cleave-propagate", "::mlir::func::FuncOp"> {
+  let summary = "Spreads the shardings given on some values to all";
+  let description = [{
+    Shardings pass through the ops' sharding rules, factor by factor: from operands to results, from
+    results to operands, and between operands (also along a contraction). The semantics are those of
+    OpenXLA Shardy:
+
+    - rounds of user priority: what was given with priority 0 spreads as far as it can, then what was
+      given with `p1` joins, and so on; until then a dimension takes no axes, but keeps its own from
+      the value's other dimensions;
+    - in each, ops of higher priority first (elementwise and reshaping ops before contractions);
+    - in each, the axes on which the sharded tensors of an op agree: one list may extend another, and
+      what comes after the point where two disagree stays where it is. Axes that another factor of
+      the op has, or another dimension of the value, or that are `replicated` or `unreduced` in the
+      value, end the list, inside an axis where its major part is free.
+
+    Closed dimensions never change, open ones only grow at their minor end. `unreduced` is never
+    inferred. A factor that the op needs whole is not passed on; one that is part of a merged or split
+    dimension only where it divides. Values of one `sharding_group` have one sharding; a
+    `propagation_barrier` lets shardings pass in its direction; the function's results take part with
+    the shardings that they have. The result depends on the order of ops alone.
+
+    Two shardings of one priority that cannot both hold in an op give a remark that names both and
+    where they were given (`conflict-remarks=false` only counts them).
+
+    Assumes global form and one mesh a function; a function without shardings is laid out on the
+    module's only mesh. Guarantees that every tensor of the function, outside manual computations, and
+    every result of the function has a sharding in which all dimensions are closed.
+
+    ```mlir
+    // Before
+    func.func @main(%x: tensor<8x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {?} ]>},
+                    %w: tensor<16x32xf32> {cleave.sharding = #cleave.sharding<@mesh, [{?}, {"tp"} ]>})
+        -> tensor<8x32xf32> {
+      %0 = graph.dot_general %x, %w contract [1] x [0]
+          : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    // After
+    func.func @main(%x: tensor<8x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>},
+                    %w: tensor<16x32xf32> {cleave.sharding = #cleave.sharding<@mesh, [{}, {"tp"} ]>})
+        -> (tensor<8x32xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {"tp"} ]>}) {
+      %0 = graph.dot_general %x, %w contract [1] x [0]
+          {cleave.shardings = [#cleave.sharding<@mesh, [{"dp"}, {"tp"} ]>]}
+          : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let options = [Option<"conflictRemarks", "conflict-remarks", "bool", "true",
+                        "Emit a remark for each conflict">];
+  let statistics = [
+    Statistic<"numOps", "ops", "Ops of the functions">,
+    Statistic<"numVisits", "visits", "Times that an op was looked at">,
+    Statistic<"numConflicts", "conflicts", "Conflicts found">,
+  ];
+  let dependentDialects = ["::cleave::CleaveDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Reshard: from shardings on values to collectives
 //===----------------------------------------------------------------------===//
 
