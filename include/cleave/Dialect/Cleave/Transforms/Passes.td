@@ -9,6 +9,70 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// Plan: from logical axes to shardings
+//===----------------------------------------------------------------------===//
+
+def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
+  let summary = "Turns logical axis names into shardings by the roles of the mesh's axes";
+  let description = [{
+    The name of a mesh axis is its role: `dp` shards the batch, `fsdp` the batch and the stored
+    parameters, `tp` weights and activations as Megatron does. The built-in table, by logical name:
+
+    | name | weights | activations |
+    |---|---|---|
+    | `batch` | | dp, fsdp, in the mesh's order |
+    | `vocab`, `mlp` | tp | tp |
+    | `kv_heads`, `q_groups` | parts of tp | parts of tp |
+    | `seq` (norm regions) | | tp with `sequence-parallel`, for results of ops |
+    | all others | | |
+
+    Heads: with `kv_heads` of size kv and `q_groups` (query heads of one KV head) of size g, tp = a x b,
+    `kv_heads` gets the major part `"tp":(1)a` and `q_groups` the minor one. Of all a that divide tp, the
+    one is taken that leaves a device the fewest query heads, ceil(kv/a) x ceil(g/b), then the fewest
+    KV heads, then the smallest; with g = 1, a = tp. Keys and values, which have no `q_groups`, get the
+    same a: g is known from other tensors with as many KV heads.
+
+    Stored parameters get fsdp besides: on `embed` if it divides, else on the dimension without axes
+    that wastes the least on padding (of equal ones the largest), else behind the axes of a
+    sharded dimension whose blocks divide. A `cleave.sharding_constraint` before the first use gathers
+    the parameter over fsdp, once for all its uses.
+
+    A strategy file overrides all this:
+
+    ```json
+    {"weights": {"embed": ["tp"]}, "activations": {"seq": ["tp:(1)2"]},
+     "constraints": {"model.layers.*.mlp.down_proj.weight": [[], ["tp"]]}}
+    ```
+
+    Its tables replace entries of the built-in ones. A constraint gives the axes of each dimension of
+    the parameters that match a glob pattern; a plain name goes before patterns, and two patterns that
+    match one parameter are an error. Roles that the mesh lacks count as one device.
+
+    Assumes one `cleave.mesh` and functions with `cleave.entry`. Guarantees a closed sharding on every
+    `cleave.state`, on the arguments that read it, on arguments with logical names, and a closed
+    constraint behind every result with logical names; results of entries get the sharding of the
+    value they return. Shardings that were there stay. Dimensions of one element are not sharded.
+    An axis that shards nothing is a warning.
+
+    ```mlir
+    // Before, with <["dp"=2, "tp"=4]>
+    %0 = graph.add %a, %b {cleave.logical = [#cleave.logical<["batch", "seq", "mlp"]>]} : ...
+    // After
+    %0 = graph.add %a, %b {cleave.logical = [#cleave.logical<["batch", "seq", "mlp"]>]} : ...
+    %1 = cleave.sharding_constraint %0 <@mesh, [{"dp"}, {}, {"tp"} ]> : tensor<4x8x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false",
+           "Shard the sequence of norm regions over tp">,
+    Option<"strategyFile", "strategy-file", "std::string", "\"\"",
+           "JSON file with tables and constraints">,
+  ];
+  let statistics = [Statistic<"numConstraints", "constraints", "Constraints inserted">];
+  let dependentDialects = ["::cleave::CleaveDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Propagate: from shardings on some values to shardings on all
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,259 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Logical axes become shardings, by a strategy.
+
+#include "StrategyTables.h"
+#include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Cleave/Transforms/Passes.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace cleave;
+
+namespace cleave {
+#define GEN_PASS_DEF_APPLYSTRATEGYPASS
+#include "cleave/Dialect/Cleave/Transforms/Passes.h.inc"
+} // namespace cleave
+
+namespace {
+
+/// A tensor's names as the tables take them.
+struct NameList {
+  SmallVector<StringRef> names;
+  ArrayRef<int64_t> sizes;
+
+  /// Without logical names, every dimension is nameless.
+  NameList(LogicalAxesAttr logical, RankedTensorType type)
+      : names(type.getRank()), sizes(type.getShape()) {
+    if (logical)
+      for (auto [name, attr] : llvm::zip(names, logical.getNames()))
+        name = attr.getValue();
+  }
+  operator NamedShape() const { return {names, sizes}; }
+};
+
+/// How a parameter is stored, and how it is computed with.
+struct ParameterPlan {
+  ShardingAttr stored, gathered;
+};
+
+class StrategyApplication {
+public:
+  StrategyApplication(ModuleOp module, MeshOp mesh, StrategyTables &tables)
+      : module(module), mesh(mesh.getLayoutMesh()),
+        meshSym(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), tables(tables) {}
+
+  LogicalResult planStates();
+  void apply(FunctionOpInterface entry);
+
+  int64_t numConstraints = 0;
+  SmallVector<StringRef> wholeParameters; ///< those that fsdp cannot shard
+
+private:
+  ShardingAttr closed(const Layout &layout) {
+    return shardingOf(module.getContext(), meshSym, mesh, layout);
+  }
+  ShardingAttr planInput(FunctionOpInterface entry, unsigned index);
+  void gatherBeforeUse(BlockArgument argument, ShardingAttr sharding);
+  void constrain(Operation *op, OpResult result, LogicalAxesAttr names);
+  ShardingConstraintOp createConstraint(OpBuilder &builder, Location loc, Value value,
+                                        ShardingAttr sharding, Operation *block);
+  void planResults(FunctionOpInterface entry);
+
+  ModuleOp module;
+  const Mesh &mesh;
+  FlatSymbolRefAttr meshSym;
+  StrategyTables &tables;
+  llvm::DenseMap<StringAttr, ParameterPlan> parameters;
+};
+
+LogicalResult StrategyApplication::planStates() {
+  // The split of heads needs their sizes, which only some tensors show.
+  for (StateOp state : module.getOps<StateOp>())
+    if (LogicalAxesAttr logical = state.getLogicalAttr())
+      tables.noteHeads(NameList(logical, cast<RankedTensorType>(state.getType())));
+  for (StateOp state : module.getOps<StateOp>()) {
+    NameList names(state.getLogicalAttr(), cast<RankedTensorType>(state.getType()));
+    if (ShardingAttr given = state.getShardingAttr()) {
+      Layout layout = *layoutOf(given, mesh);
+      tables.noteUse(layout);
+      parameters[state.getSymNameAttr()] = {given, closed(tables.gatheredOverFsdp(layout))};
+      continue;
+    }
+    llvm::Expected<Layout> layout = tables.parameterLayout(state.getSymName(), names);
+    if (!layout)
+      return state.emitError() << llvm::toString(layout.takeError());
+    if (tables.hasFsdp() && !tables.shardOverFsdp(names, *layout))
+      wholeParameters.push_back(state.getSymName());
+    ShardingAttr stored = closed(*layout);
+    state.setShardingAttr(stored);
+    parameters[state.getSymNameAttr()] = {stored, closed(tables.gatheredOverFsdp(*layout))};
+  }
+  return success();
+}
+
+ShardingAttr StrategyApplication::planInput(FunctionOpInterface entry, unsigned index) {
+  auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[index]);
+  auto logical = entry.getArgAttrOfType<LogicalAxesAttr>(index, CleaveDialect::kLogicalAttr);
+  if (!type || !logical)
+    return {};
+  return closed(tables.layoutOf(StrategyTable::Inputs, NameList(logical, type)));
+}
+
+ShardingConstraintOp StrategyApplication::createConstraint(OpBuilder &builder, Location loc,
+                                                           Value value, ShardingAttr sharding,
+                                                           Operation *block) {
+  auto constraint = ShardingConstraintOp::create(builder, loc, value, sharding);
+  for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
+    if (Attribute attribute = block->getDiscardableAttr(name))
+      constraint->setDiscardableAttr(name, attribute);
+  value.replaceAllUsesExcept(constraint, constraint);
+  ++numConstraints;
+  return constraint;
+}
+
+/// One gather before the first of all uses.
+void StrategyApplication::gatherBeforeUse(BlockArgument argument, ShardingAttr sharding) {
+  Operation *first = nullptr;
+  for (Operation *user : argument.getUsers()) {
+    Operation *inBlock = argument.getOwner()->findAncestorOpInBlock(*user);
+    if (!first || inBlock->isBeforeInBlock(first))
+      first = inBlock;
+  }
+  if (!first)
+    return;
+  OpBuilder builder(first);
+  createConstraint(builder, argument.getLoc(), argument, sharding, first);
+}
+
+/// Asks for the table's sharding of an op's result.
+void StrategyApplication::constrain(Operation *op, OpResult result, LogicalAxesAttr names) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  // What somebody asked for already goes before the table.
+  bool given = isa<ShardingConstraintOp>(op) || getSharding(result) ||
+               (result.hasOneUse() && isa<ShardingConstraintOp>(*result.user_begin()));
+  if (!type || given)
+    return;
+  ShardingAttr sharding =
+      closed(tables.layoutOf(StrategyTable::Activations, NameList(names, type)));
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  createConstraint(builder, op->getLoc(), result, sharding, op);
+}
+
+/// Results stay sharded as the values that are returned; an updated state as the state.
+void StrategyApplication::planResults(FunctionOpInterface entry) {
+  Operation *terminator = entry.getFunctionBody().front().getTerminator();
+  for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+    if (getResultSharding(entry, index) || !isa<RankedTensorType>(value.getType()))
+      continue;
+    auto state = entry.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr);
+    ShardingAttr sharding = state ? parameters.lookup(state.getAttr()).stored : getSharding(value);
+    if (sharding)
+      setResultSharding(entry, index, sharding.getClosed());
+  }
+}
+
+void StrategyApplication::apply(FunctionOpInterface entry) {
+  SmallVector<ShardingAttr> shardings;
+  for (unsigned index = 0; index < entry.getNumArguments(); ++index) {
+    auto given = entry.getArgAttrOfType<ShardingAttr>(index, CleaveDialect::kShardingAttr);
+    auto state = entry.getArgAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr);
+    ParameterPlan plan;
+    if (state)
+      plan = parameters.lookup(state.getAttr());
+    if (given) {
+      if (FailureOr<Layout> layout = layoutOf(given, mesh); succeeded(layout))
+        tables.noteUse(*layout);
+      shardings.push_back(given);
+    } else {
+      shardings.push_back(state ? plan.stored : planInput(entry, index));
+    }
+    if (state && shardings.back() == plan.stored && plan.gathered != plan.stored.getClosed())
+      gatherBeforeUse(entry.getArgument(index), plan.gathered);
+  }
+  setArgumentShardings(entry, shardings);
+
+  SmallVector<std::pair<OpResult, LogicalAxesAttr>> named;
+  entry.getFunctionBody().walk([&](Operation *op) {
+    if (auto names = op->getAttrOfType<ArrayAttr>(CleaveDialect::kLogicalAttr))
+      for (auto [result, entry] : llvm::zip(op->getResults(), names))
+        if (auto logical = dyn_cast<LogicalAxesAttr>(entry))
+          named.push_back({result, logical});
+  });
+  for (auto [result, logical] : named)
+    if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+      tables.noteHeads(NameList(logical, type));
+  for (auto [result, logical] : named)
+    constrain(result.getOwner(), result, logical);
+  planResults(entry);
+}
+
+struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass> {
+  using ApplyStrategyPassBase::ApplyStrategyPassBase;
+
+  FailureOr<StrategyFile> readFile(MeshOp mesh) {
+    if (strategyFile.empty())
+      return StrategyFile();
+    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+        llvm::MemoryBuffer::getFile(strategyFile, /*IsText=*/true);
+    if (!buffer)
+      return mesh.emitError() << "cannot read the strategy file " << strategyFile << ": "
+                              << buffer.getError().message();
+    llvm::Expected<StrategyFile> file = parseStrategyFile((*buffer)->getBuffer());
+    if (!file)
+      return mesh.emitError() << "strategy file " << strategyFile << ": "
+                              << llvm::toString(file.takeError());
+    return std::move(*file);
+  }
+
+  FailureOr<MeshOp> findMeshOp() {
+    auto meshes = llvm::to_vector(getOperation().getOps<MeshOp>());
+    if (meshes.size() == 1)
+      return meshes.front();
+    return getOperation().emitError()
+           << "a strategy needs one cleave.mesh in the module, found " << meshes.size();
+  }
+
+  LogicalResult run() {
+    FailureOr<MeshOp> mesh = findMeshOp();
+    if (failed(mesh))
+      return failure();
+    FailureOr<StrategyFile> file = readFile(*mesh);
+    if (failed(file))
+      return failure();
+    llvm::Expected<StrategyTables> tables =
+        StrategyTables::create(mesh->getLayoutMesh(), std::move(*file), sequenceParallel);
+    if (!tables)
+      return mesh->emitError() << llvm::toString(tables.takeError());
+    StrategyApplication application(getOperation(), *mesh, *tables);
+    if (failed(application.planStates()))
+      return failure();
+    bool hasEntry = false;
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (function->hasAttr(CleaveDialect::kEntryAttr) && !function.isExternal()) {
+        hasEntry = true;
+        application.apply(function);
+      }
+    if (!hasEntry)
+      return getOperation().emitError()
+             << "a strategy needs a function with 'cleave.entry', found none";
+    if (size_t count = application.wholeParameters.size())
+      mesh->emitWarning() << "mesh axis \"fsdp\" leaves " << count
+                          << (count == 1 ? " parameter" : " parameters")
+                          << " whole, for want of a dimension that takes it: "
+                          << application.wholeParameters.front() << (count == 1 ? "" : ", ...");
+    for (const std::string &line : tables->warnings())
+      mesh->emitWarning() << line;
+    numConstraints += application.numConstraints;
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
