@@ -23,9 +23,9 @@ std::optional<FactorRule> cleave::shardingRuleOf(Operation *op) {
 FailureOr<SmallVector<Value>> cleave::cloneWithLocalTypes(Operation *op, OpBuilder &builder,
                                                           ValueRange localOperands,
                                                           const PartitionInfo &info) {
-  IRMapping mapping;
-  mapping.map(op->getOperands(), localOperands);
-  Operation *local = builder.clone(*op, mapping);
+  Operation *local = builder.clone(*op);
+  // Not by a mapping of values: one operand given twice may have two local forms.
+  local->setOperands(localOperands);
   for (auto [result, type] : llvm::zip_equal(local->getResults(), info.localResultTypes))
     result.setType(type);
   // The types now say what the attribute said.

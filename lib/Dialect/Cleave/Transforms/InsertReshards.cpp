@@ -43,7 +43,8 @@ private:
   void writeDemand(uint32_t demand);
   Value hubOf(uint32_t value, Operation *user, StringRef reason);
   Value copyOf(uint32_t value, const Layout &layout, Operation *user, StringRef reason);
-  Value reshard(OpBuilder &b, Value value, const Layout &layout, StringRef reason);
+  Value reshard(OpBuilder &b, Value value, const Layout &layout, StringRef reason,
+                Operation *cause);
   ShardingAttr shardingFor(const Layout &layout);
   std::string reasonOfReduction(uint32_t value) const;
   std::string reasonOfUse(uint32_t value, const Layout &layout, Operation *user,
@@ -75,9 +76,14 @@ ShardingAttr ReshardWriter::shardingFor(const Layout &layout) {
   return shardings.back().second;
 }
 
-Value ReshardWriter::reshard(OpBuilder &b, Value value, const Layout &layout, StringRef reason) {
-  auto op = ReshardOp::create(b, value.getLoc(), value, shardingFor(layout));
+/// Block, instance and location are those of the op that causes the reshard.
+Value ReshardWriter::reshard(OpBuilder &b, Value value, const Layout &layout, StringRef reason,
+                             Operation *cause) {
+  auto op = ReshardOp::create(b, cause->getLoc(), value, shardingFor(layout));
   op->setDiscardableAttr(CleaveDialect::kReasonAttr, b.getStringAttr(reason));
+  for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
+    if (Attribute attribute = cause->getDiscardableAttr(name))
+      op->setDiscardableAttr(name, attribute);
   ++numReshards;
   return op;
 }
@@ -130,10 +136,14 @@ Value ReshardWriter::hubOf(uint32_t value, Operation *user, StringRef reason) {
     return hub = made[value];
   bool reduces = layout.partial != solution.produced[value].partial;
   OpBuilder b(user);
-  if (reduces && made[value].getDefiningOp())
-    b.setInsertionPointAfterValue(made[value]);
+  Operation *cause = user;
+  if (Operation *producer = made[value].getDefiningOp(); producer && reduces) {
+    b.setInsertionPointAfter(producer);
+    cause = producer;
+  }
   numReductions += reduces;
-  return hub = reshard(b, made[value], layout, reduces ? reasonOfReduction(value) : reason.str());
+  return hub = reshard(b, made[value], layout, reduces ? reasonOfReduction(value) : reason.str(),
+                       cause);
 }
 
 Value ReshardWriter::copyOf(uint32_t value, const Layout &layout, Operation *user,
@@ -154,11 +164,11 @@ Value ReshardWriter::copyOf(uint32_t value, const Layout &layout, Operation *use
     reached.partial = solution.hub[value].partial;
     reached.partialKind = solution.hub[value].partialKind;
     if (reached != layout) // Keep it on coordinate 0 of the further axes.
-      result = reshard(b, copyOf(value, reached, user, reason), layout, reason);
+      result = reshard(b, copyOf(value, reached, user, reason), layout, reason, user);
     else if (Value hub = hubOf(value, user, reason); layout == solution.hub[value])
       return hub;
     else
-      result = reshard(b, hub, layout, reason);
+      result = reshard(b, hub, layout, reason, user);
   }
   copies[value].push_back({layout, result});
   return result;

@@ -213,4 +213,73 @@ def ReshardToCollectivesPass
   let dependentDialects = ["::cleave::CleaveDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// Partition: from the global to the local form
+//===----------------------------------------------------------------------===//
+
+def PartitionPass : Pass<"cleave-partition", "::mlir::func::FuncOp"> {
+  let summary = "Rewrites functions to local tensors";
+  let description = [{
+    Every tensor type becomes the local one, with a `#cleave.shard` encoding; each op is rewritten by
+    its PartitionOpInterface. Assumes what `cleave-verify-resharded` checks and that reshards are
+    collectives. The function gets the attribute `cleave.mesh`; arguments and results keep their
+    `cleave.sharding`, results stay sharded.
+
+    Padding holds anything, NaN too. Before an op that sums (or takes the maximum, minimum) over an
+    unevenly sharded factor, every operand with that factor passes a `cleave.mask_padding` with the
+    neutral element: both operands of a product, since 0 * NaN is NaN.
+
+    ```mlir
+    // Before: 3 rows over "dp"=2
+    func.func @f(%x: tensor<3x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>})
+    // After
+    func.func @f(%x: tensor<2x16xf32, #cleave.shard<@mesh, [{"dp"}, {} ], global=[3, 16]>>
+        {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>}) attributes {cleave.mesh = @mesh}
+    ```
+  }];
+  let statistics = [Statistic<"numMasks", "masks", "Operands whose padding is masked">];
+  let dependentDialects = ["::cleave::CleaveDialect", "::cleave::graph::GraphDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives in local form
+//===----------------------------------------------------------------------===//
+
+def MergeCollectivesPass : Pass<"cleave-merge-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Fewer and smaller collectives";
+  let description = [{
+    In local form: equal collectives of one operand become one; an all-reduce whose result is only
+    sliced over the same axes becomes a reduce-scatter; dead collectives go; and all-reduces of at
+    most `small-bytes` of one type, kind and list of axes that do not depend on each other become one
+    over the concatenation of their operands.
+  }];
+  let options = [Option<"smallBytes", "small-bytes", "int64_t", "65536",
+                        "Combine all-reduces of at most this many bytes; 0 to leave them alone">];
+  let statistics = [
+    Statistic<"numEqual", "equal", "Collectives that were equal to another">,
+    Statistic<"numScattered", "scattered", "All-reduces that became reduce-scatters">,
+    Statistic<"numCombined", "combined", "Small all-reduces that joined another">,
+  ];
+  let dependentDialects = ["::cleave::CleaveDialect", "::cleave::graph::GraphDialect"];
+}
+
+def OverlapCollectivesPass : Pass<"cleave-overlap-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Starts collectives early and waits for them late";
+  let description = [{
+    In local form: splits a collective into its start, right after its operand is there, and
+    `cleave.done`, right before the first use, where other work lies in between. Collectives of
+    values that are there from the beginning (gathers of parameters) start no earlier than
+    `prefetch` repeated blocks (`cleave.instance`) before their use, and no earlier than leaves at
+    most `prefetch-bytes` of such results waiting.
+  }];
+  let options = [
+    Option<"prefetch", "prefetch", "int64_t", "1",
+           "Blocks by which a parameter's collective may run ahead of its use">,
+    Option<"prefetchBytes", "prefetch-bytes", "int64_t", "-1",
+           "Bytes of prefetched results that may wait at a time; -1 for no bound">,
+  ];
+  let statistics = [Statistic<"numSplit", "split", "Collectives split into start and done">];
+  let dependentDialects = ["::cleave::CleaveDialect"];
+}
+
 #endif // CLEAVE_DIALECT_CLEAVE_TRANSFORMS_PASSES_TD

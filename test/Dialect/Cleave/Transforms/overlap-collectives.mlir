@@ -1,0 +1,121 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// RUN: cleave-opt %s -cleave-overlap-collectives | FileCheck %s
+// RUN: cleave-opt %s -cleave-overlap-collectives=prefetch=2 | FileCheck %s --check-prefix=TWO
+// RUN: cleave-opt %s "-cleave-overlap-collectives=prefetch=2 prefetch-bytes=512" | FileCheck %s --check-prefix=BOUND
+// RUN: cleave-opt %s -cleave-overlap-collectives=prefetch=0 | FileCheck %s --check-prefix=NONE
+
+!rows = tensor<2x16xf32, #cleave.shard<@mesh, [{"tp"}, {}], global=[8, 16]>>
+!whole = tensor<8x16xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 16]>>
+!partial = tensor<8x16xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 16], unreduced={"tp"}>>
+
+cleave.mesh @mesh = <["tp"=4]>
+
+// Between the sum and its use lies other work.
+// CHECK-LABEL: func.func @independent
+func.func @independent(%x: !partial, %y: !whole) -> (!whole, !whole) attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[N:.*]] = graph.negate %arg0
+  // CHECK-NEXT: %[[T:.*]], %[[TOKEN:.*]] = cleave.all_reduce_start %[[N]] sum over ["tp"] {cleave.reason = "why"}
+  // CHECK-NEXT: %[[E:.*]] = graph.exp %arg1
+  // CHECK-NEXT: %[[L:.*]] = graph.log %[[E]]
+  // CHECK-NEXT: %[[R:.*]] = cleave.done %[[T]], %[[TOKEN]]
+  // CHECK-NEXT: %[[S:.*]] = graph.add %[[R]], %[[L]]
+  %0 = graph.negate %x : !partial
+  %1 = graph.exp %y : !whole
+  %2 = cleave.all_reduce %0 sum over ["tp"] {cleave.reason = "why"} : !partial -> !whole
+  %3 = graph.log %1 : !whole
+  %4 = graph.add %2, %3 : !whole
+  return %4, %3 : !whole, !whole
+}
+
+// Nothing lies in between: one op is left as it is.
+// CHECK-LABEL: func.func @at_once
+func.func @at_once(%x: !partial) -> !whole attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[N:.*]] = graph.negate %arg0
+  // CHECK-NEXT: %[[R:.*]] = cleave.all_reduce %[[N]] sum over ["tp"]
+  // CHECK-NEXT: %[[E:.*]] = graph.exp %[[R]]
+  // CHECK-NEXT: return %[[E]]
+  %0 = graph.negate %x : !partial
+  %1 = cleave.all_reduce %0 sum over ["tp"] : !partial -> !whole
+  %2 = graph.exp %1 : !whole
+  return %2 : !whole
+}
+
+// Parameters are gathered one block ahead, or two, or as many as the bytes allow.
+// CHECK-LABEL: func.func @parameters
+func.func @parameters(%x: !whole, %w0: !rows, %w1: !rows, %w2: !rows, %w3: !rows) -> !whole attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[T0:.*]], %[[K0:.*]] = cleave.all_gather_start %arg1
+  // CHECK-NEXT: graph.exp
+  // CHECK-NEXT: cleave.all_gather_start %arg2
+  // CHECK-NEXT: cleave.done %[[T0]], %[[K0]] {cleave.block = "layer", cleave.instance = 0 : i64}
+  // CHECK-NEXT: graph.add
+  // CHECK-NEXT: cleave.all_gather_start %arg3
+  // CHECK-NEXT: cleave.done
+  // CHECK-NEXT: graph.add
+  // CHECK-NEXT: cleave.all_gather_start %arg4
+  // CHECK-NEXT: cleave.done
+  // CHECK-NEXT: graph.add
+  // CHECK-NEXT: cleave.done
+  // CHECK-NEXT: graph.add
+  // CHECK-NEXT: return
+
+  // TWO-LABEL: func.func @parameters
+  // TWO-NEXT: cleave.all_gather_start %arg1
+  // TWO-NEXT: cleave.all_gather_start %arg2
+  // TWO-NEXT: graph.exp
+  // TWO-NEXT: cleave.all_gather_start %arg3
+  // TWO-NEXT: cleave.done
+
+  // One waiting result is 512 bytes.
+  // BOUND-LABEL: func.func @parameters
+  // BOUND-NEXT: cleave.all_gather_start %arg1
+  // BOUND-NEXT: graph.exp
+  // BOUND-NEXT: cleave.done
+  // BOUND-NEXT: cleave.all_gather_start %arg2
+  // BOUND-NEXT: graph.add
+  // BOUND-NEXT: cleave.done
+  // BOUND-NEXT: cleave.all_gather_start %arg3
+
+  // NONE-LABEL: func.func @parameters
+  // NONE-NOT: start
+  // NONE: return
+  %0 = graph.exp %x : !whole
+  %g0 = cleave.all_gather %w0 over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 0 : i64} : !rows -> !whole
+  %1 = graph.add %0, %g0 {cleave.block = "layer", cleave.instance = 0 : i64} : !whole
+  %g1 = cleave.all_gather %w1 over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 1 : i64} : !rows -> !whole
+  %2 = graph.add %1, %g1 {cleave.block = "layer", cleave.instance = 1 : i64} : !whole
+  %g2 = cleave.all_gather %w2 over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 2 : i64} : !rows -> !whole
+  %3 = graph.add %2, %g2 {cleave.block = "layer", cleave.instance = 2 : i64} : !whole
+  %g3 = cleave.all_gather %w3 over ["tp"] dim 0 : !rows -> !whole
+  %4 = graph.add %3, %g3 : !whole
+  return %4 : !whole
+}
+
+// A slice sends nothing.
+// CHECK-LABEL: func.func @slice
+func.func @slice(%x: !whole, %y: !whole) -> !rows attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: graph.exp
+  // CHECK-NEXT: cleave.all_slice %arg0
+  %0 = graph.exp %y : !whole
+  %1 = cleave.all_slice %x over ["tp"] dim 0 : !whole -> !rows
+  return %1 : !rows
+}
+
+// A gather of what another one gives: the first is waited for before the second starts.
+// CHECK-LABEL: func.func @chain
+func.func @chain(%x: tensor<8x4xf32, #cleave.shard<@mesh, [{}, {"tp"}], global=[8, 16]>>, %y: !whole) -> (!whole, !whole) attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[T:.*]], %[[K:.*]] = cleave.all_to_all_start %arg0
+  // CHECK-NEXT: %[[A:.*]] = graph.exp %arg1
+  // CHECK-NEXT: %[[D:.*]] = cleave.done %[[T]], %[[K]]
+  // CHECK-NEXT: %[[T2:.*]], %[[K2:.*]] = cleave.all_gather_start %[[D]]
+  // CHECK-NEXT: %[[B:.*]] = graph.log %[[A]]
+  // CHECK-NEXT: %[[R:.*]] = cleave.done %[[T2]], %[[K2]]
+  // CHECK-NEXT: graph.add %[[R]], %[[B]]
+  %0 = graph.exp %y : !whole
+  %1 = cleave.all_to_all %x over ["tp"] dim 1 to 0 : tensor<8x4xf32, #cleave.shard<@mesh, [{}, {"tp"}], global=[8, 16]>> -> !rows
+  %2 = cleave.all_gather %1 over ["tp"] dim 0 : !rows -> !whole
+  %3 = graph.log %0 : !whole
+  %4 = graph.add %2, %3 : !whole
+  return %4, %3 : !whole, !whole
+}
