@@ -6,6 +6,26 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GraphToLinalg : Pass<"cleave-graph-to-linalg", "mlir::ModuleOp"> {
+  let summary = "Turn the bodies of kernels into linalg on tensors";
+  let description = [{
+    Replaces each `exec.kernel` by a function of its name and type. Named ops become their
+    decompositions; every primitive becomes one `linalg.generic` (or an op of `tensor`). f16 and bf16 are
+    computed in f32. Additions of a sum may be reassociated, products and sums may contract to fma.
+
+    ```mlir
+    exec.kernel @k(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+      %0 = graph.reduce sum %x dims [1] : tensor<4x8xf32> -> tensor<4xf32>
+      exec.yield %0 : tensor<4xf32>
+    }
+    ```
+    becomes a `linalg.fill` with 0 and a `linalg.generic` with a reduction loop.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::linalg::LinalgDialect",
+                           "mlir::math::MathDialect", "mlir::tensor::TensorDialect",
+                           "cleave::graph::GraphDialect"];
+}
+
 def LinalgToRowLoops : Pass<"cleave-linalg-to-row-loops", "mlir::ModuleOp"> {
   let summary = "Turn kernel bodies on tensors into fused loops over buffers";
   let description = [{

@@ -4,14 +4,17 @@
 #include "cleave/Target/HostKernels/HostKernels.h"
 
 #include "HostKernelPasses.h"
+#include "cleave/Conversion/GraphToLinalg.h"
 #include "cleave/Conversion/LinalgToRowLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -83,24 +86,45 @@ void registerHostKernelDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
+/// Copies what is to be compiled into a module of its own, lowered to loops over buffers.
+static LogicalResult collectKernels(ModuleOp from, ModuleOp to) {
+  OpBuilder builder = OpBuilder::atBlockEnd(to.getBody());
+  for (Operation &op : *from.getBody()) {
+    func::FuncOp function;
+    if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
+      // Lowering changes the body; the caller's stays as it is.
+      auto copy = cast<exec::KernelOp>(builder.clone(*kernel));
+      function = lowerKernelToLinalg(builder, copy);
+      copy.erase();
+      if (!function)
+        return failure();
+    } else if (auto other = dyn_cast<func::FuncOp>(op); other && !other.isExternal()) {
+      function = cast<func::FuncOp>(builder.clone(*other));
+    } else {
+      continue;
+    }
+    bool onTensors = llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
+                     function.getNumResults() > 0;
+    if (onTensors && failed(lowerKernelToRowLoops(function)))
+      return failure();
+  }
+  for (func::FuncOp kernel : to.getOps<func::FuncOp>())
+    expandMath(kernel);
+  return success();
+}
+
 FailureOr<std::vector<HostKernelObject>> compileHostKernels(ModuleOp module,
                                                             const HostKernelOptions &options) {
   module.getContext()
-      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
-                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect>();
-  for (func::FuncOp kernel : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-    bool onTensors = llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
-                     kernel.getNumResults() > 0;
-    if (onTensors && failed(lowerKernelToRowLoops(kernel)))
-      return failure();
-  }
-  for (func::FuncOp kernel : module.getOps<func::FuncOp>())
-    expandMath(kernel);
-  if (failed(lowerLoopsToLLVM(module)))
+      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                    linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
+  OwningOpRef<ModuleOp> work(ModuleOp::create(module.getLoc()));
+  if (failed(collectKernels(module, *work)) || failed(lowerLoopsToLLVM(*work)))
     return failure();
 
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> kernels = translateModuleToLLVMIR(module, context, "kernels");
+  std::unique_ptr<llvm::Module> kernels = translateModuleToLLVMIR(*work, context, "kernels");
   if (!kernels)
     return failure();
   addKernelEntries(*kernels);

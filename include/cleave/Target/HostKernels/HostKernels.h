@@ -26,8 +26,8 @@ struct HostKernelObject {
   std::string object; ///< bytes of an ELF shared object
 };
 
-/// Compiles every function of `module` (bodies on tensors as LinalgToRowLoops takes them, or
-/// already on buffers) for each target; the module is lowered in place. Each becomes an exported
+/// Compiles every `exec.kernel` of `module` for each target, and every function (on tensors as
+/// LinalgToRowLoops takes them, or on buffers); the module stays as it is. Each becomes an exported
 /// function `void NAME(void *const *buffers, const int64_t *scalars)`: buffers are the inputs, then
 /// the outputs, all 64-byte aligned and not overlapping. Equal modules give equal bytes.
 mlir::FailureOr<std::vector<HostKernelObject>> compileHostKernels(mlir::ModuleOp module,

@@ -1,0 +1,374 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each op of the graph dialect that can be part of a kernel, compiled, against plain C++.
+
+#include "LoadedKernels.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+namespace {
+
+using cleave::test::Buffer;
+using cleave::test::fromBF16;
+using cleave::test::LoadedKernels;
+using cleave::test::toBF16;
+
+constexpr int kSize = 257;
+
+struct Unary {
+  const char *op;
+  double (*reference)(double);
+  float low, high;
+};
+
+const Unary kUnary[] = {
+    {"graph.negate %x", [](double x) { return -x; }, -4, 4},
+    {"graph.abs %x", [](double x) { return std::fabs(x); }, -4, 4},
+    {"graph.sign %x", [](double x) { return double((x > 0) - (x < 0)); }, -4, 4},
+    {"graph.exp %x", [](double x) { return std::exp(x); }, -20, 20},
+    {"graph.expm1 %x", [](double x) { return std::expm1(x); }, -4, 4},
+    {"graph.log %x", [](double x) { return std::log(x); }, 1e-3f, 20},
+    {"graph.log1p %x", [](double x) { return std::log1p(x); }, -0.5f, 20},
+    {"graph.sqrt %x", [](double x) { return std::sqrt(x); }, 0, 20},
+    {"graph.rsqrt %x", [](double x) { return 1 / std::sqrt(x); }, 1e-3f, 20},
+    {"graph.tanh %x", [](double x) { return std::tanh(x); }, -8, 8},
+    {"graph.logistic %x", [](double x) { return 1 / (1 + std::exp(-x)); }, -100, 100},
+    {"graph.sin %x", [](double x) { return std::sin(x); }, -40, 40},
+    {"graph.cos %x", [](double x) { return std::cos(x); }, -40, 40},
+    {"graph.erf %x", [](double x) { return std::erf(x); }, -4, 4},
+    {"graph.floor %x", [](double x) { return std::floor(x); }, -4, 4},
+    {"graph.ceil %x", [](double x) { return std::ceil(x); }, -4, 4},
+    {"graph.relu %x", [](double x) { return std::fmax(x, 0); }, -4, 4},
+    {"graph.silu %x", [](double x) { return x / (1 + std::exp(-x)); }, -30, 30},
+    {"graph.gelu none %x", [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }, -8,
+     8},
+    {"graph.gelu tanh %x",
+     [](double x) {
+       return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+     },
+     -8, 8},
+};
+
+std::string unaryText(const std::string &type) {
+  std::string text;
+  int number = 0;
+  for (const Unary &unary : kUnary)
+    text += "exec.kernel @k" + std::to_string(number++) + "(%x: " + type + ") -> " + type +
+            " {\n  %0 = " + unary.op + " : " + type + "\n  exec.yield %0 : " + type + "\n}\n";
+  return text;
+}
+
+TEST(GraphOps, UnaryF32) {
+  LoadedKernels kernels(unaryText("tensor<257xf32>"));
+  ASSERT_TRUE(kernels) << kernels.error();
+  std::mt19937 random(1);
+  int number = 0;
+  for (const Unary &unary : kUnary) {
+    Buffer<float> x(kSize), y(kSize);
+    std::uniform_real_distribution<float> values(unary.low, unary.high);
+    for (float &value : x)
+      value = values(random);
+    kernels.call(("k" + std::to_string(number++)).c_str(), {x.data(), y.data()});
+    for (int i = 0; i < kSize; ++i) {
+      double expected = unary.reference(x[i]);
+      ASSERT_NEAR(y[i], expected, 5e-7 * std::max(1.0, std::fabs(expected))) << unary.op << x[i];
+    }
+  }
+}
+
+TEST(GraphOps, UnaryBF16) {
+  LoadedKernels kernels(unaryText("tensor<257xbf16>"), "x86-64-v3");
+  ASSERT_TRUE(kernels) << kernels.error();
+  std::mt19937 random(2);
+  int number = 0;
+  for (const Unary &unary : kUnary) {
+    Buffer<uint16_t> x(kSize), y(kSize);
+    std::uniform_real_distribution<float> values(unary.low, unary.high);
+    for (uint16_t &value : x)
+      value = toBF16(values(random));
+    kernels.call(("k" + std::to_string(number++)).c_str(), {x.data(), y.data()});
+    for (int i = 0; i < kSize; ++i) {
+      double expected = unary.reference(fromBF16(x[i]));
+      ASSERT_NEAR(fromBF16(y[i]), expected, 1.0 / 256 * std::fabs(expected) + 1e-6)
+          << unary.op << fromBF16(x[i]);
+    }
+  }
+}
+
+TEST(GraphOps, IntegersNeverTrap) {
+  LoadedKernels kernels(R"(
+exec.kernel @div(%x: tensor<8xi64>, %y: tensor<8xi64>) -> (tensor<8xi64>, tensor<8xi64>) {
+  %0 = graph.divide %x, %y : tensor<8xi64>
+  %1 = graph.remainder %x, %y : tensor<8xi64>
+  exec.yield %0, %1 : tensor<8xi64>, tensor<8xi64>
+}
+exec.kernel @shift(%x: tensor<8xi32>, %y: tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>) {
+  %0 = graph.shift_left %x, %y : tensor<8xi32>
+  %1 = graph.shift_right_logical %x, %y : tensor<8xi32>
+  exec.yield %0, %1 : tensor<8xi32>, tensor<8xi32>
+}
+exec.kernel @convert(%x: tensor<8xf32>) -> (tensor<8xi32>, tensor<8xi1>, tensor<8xf64>) {
+  %0 = graph.convert %x : tensor<8xf32> -> tensor<8xi32>
+  %1 = graph.convert %x : tensor<8xf32> -> tensor<8xi1>
+  %2 = graph.convert %1 : tensor<8xi1> -> tensor<8xf64>
+  exec.yield %0, %1, %2 : tensor<8xi32>, tensor<8xi1>, tensor<8xf64>
+})");
+  ASSERT_TRUE(kernels) << kernels.error();
+  constexpr int64_t low = std::numeric_limits<int64_t>::min();
+  {
+    Buffer<int64_t> x(8), y(8), quotient(8), rest(8);
+    const int64_t xs[] = {7, -7, low, 5, low, 0, -9, 9}, ys[] = {2, 2, -1, 0, 0, 3, -4, -4};
+    const int64_t quotients[] = {3, -3, low, -1, -1, 0, 2, -2};
+    const int64_t rests[] = {1, -1, 0, 5, low, 0, -1, 1};
+    std::copy(xs, xs + 8, x.data()), std::copy(ys, ys + 8, y.data());
+    kernels.call("div", {x.data(), y.data(), quotient.data(), rest.data()});
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(quotient[i], quotients[i]) << i;
+      EXPECT_EQ(rest[i], rests[i]) << i;
+    }
+  }
+  {
+    Buffer<int32_t> x(8), y(8), left(8), right(8);
+    const int32_t xs[] = {1, 1, 1, -1, -1, -8, 3, 3}, ys[] = {0, 31, 32, 1, 31, 1, -1, 40};
+    const int32_t lefts[] = {
+        1, std::numeric_limits<int32_t>::min(), 0, -2, std::numeric_limits<int32_t>::min(), -16, 0,
+        0};
+    const int32_t rights[] = {1, 0, 0, 0x7fffffff, 1, 0x7ffffffc, 0, 0};
+    std::copy(xs, xs + 8, x.data()), std::copy(ys, ys + 8, y.data());
+    kernels.call("shift", {x.data(), y.data(), left.data(), right.data()});
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(left[i], lefts[i]) << i;
+      EXPECT_EQ(right[i], rights[i]) << i;
+    }
+  }
+  {
+    Buffer<float> x(8);
+    Buffer<int32_t> whole(8);
+    Buffer<uint8_t> truth(8);
+    Buffer<double> number(8);
+    const float xs[] = {1.9f, -1.9f, 3e9f, -3e9f, NAN, INFINITY, -INFINITY, 0.0f};
+    const int32_t wholes[] = {1, -1,         2147483647,      -2147483647 - 1,
+                              0, 2147483647, -2147483647 - 1, 0};
+    std::copy(xs, xs + 8, x.data());
+    kernels.call("convert", {x.data(), whole.data(), truth.data(), number.data()});
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(whole[i], wholes[i]) << i;
+      EXPECT_EQ(truth[i], i < 7) << i;
+      EXPECT_EQ(number[i], i < 7) << i;
+    }
+  }
+}
+
+TEST(GraphOps, BinaryAndChoice) {
+  LoadedKernels kernels(R"(
+exec.kernel @k(%x: tensor<64xf32>, %y: tensor<64xf32>)
+    -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %p = graph.compare le %x, %y : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>
+  %0 = graph.select %p, %x, %y : (tensor<64xi1>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %1 = graph.maximum %x, %y : tensor<64xf32>
+  %2 = graph.power %y, %x : tensor<64xf32>
+  %3 = graph.remainder %x, %y : tensor<64xf32>
+  %4 = graph.clamp %x, %y, %1 : tensor<64xf32>
+  exec.yield %0, %1, %2, %3, %4 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+})");
+  ASSERT_TRUE(kernels) << kernels.error();
+  Buffer<float> x(64), y(64), a(64), b(64), c(64), d(64), e(64);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> xs(-3, 3), ys(0.5f, 3);
+  for (int i = 0; i < 64; ++i)
+    x[i] = xs(random), y[i] = ys(random);
+  x[5] = NAN;
+  kernels.call("k", {x.data(), y.data(), a.data(), b.data(), c.data(), d.data(), e.data()});
+  for (int i = 0; i < 64; ++i) {
+    if (i == 5) {
+      EXPECT_EQ(a[i], y[i]); // a comparison with NaN is false
+      EXPECT_TRUE(std::isnan(b[i]));
+      continue;
+    }
+    EXPECT_EQ(a[i], std::min(x[i], y[i]));
+    EXPECT_EQ(b[i], std::max(x[i], y[i]));
+    EXPECT_NEAR(c[i], std::pow(y[i], x[i]), 1e-5);
+    EXPECT_NEAR(d[i], std::fmod(x[i], y[i]), 1e-6);
+    EXPECT_EQ(e[i], std::min(std::max(x[i], y[i]), b[i]));
+  }
+}
+
+TEST(GraphOps, MovingElements) {
+  LoadedKernels kernels(R"(
+exec.kernel @k(%x: tensor<4x6xf32>, %o: index) -> (tensor<6x4xf32>, tensor<2x3xf32>, tensor<7x8xf32>,
+    tensor<4x9xf32>, tensor<3x8xf32>, tensor<4x6xf32>) {
+  %0 = graph.transpose %x perm [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %1 = graph.slice %x [1:4:2, 0:6:2] : tensor<4x6xf32> -> tensor<2x3xf32>
+  %c = graph.constant dense<-1.0> : tensor<f32>
+  %2 = graph.pad %x, %c low [0, 3] high [0, -1] interior [1, 0]
+      : (tensor<4x6xf32>, tensor<f32>) -> tensor<7x8xf32>
+  %s = graph.slice %x [0:4, 3:6] : tensor<4x6xf32> -> tensor<4x3xf32>
+  %3 = graph.concatenate %x, %s dim 1 : (tensor<4x6xf32>, tensor<4x3xf32>) -> tensor<4x9xf32>
+  %4 = graph.reshape %x : tensor<4x6xf32> -> tensor<3x8xf32>
+  %5 = graph.iota dim 1 offset %o : tensor<4x6xf32>
+  exec.yield %0, %1, %2, %3, %4, %5 : tensor<6x4xf32>, tensor<2x3xf32>, tensor<7x8xf32>,
+    tensor<4x9xf32>, tensor<3x8xf32>, tensor<4x6xf32>
+})");
+  ASSERT_TRUE(kernels) << kernels.error();
+  Buffer<float> x(24), t(24), s(6), p(56), c(36), r(24), n(24);
+  for (int i = 0; i < 24; ++i)
+    x[i] = i * 0.5f;
+  kernels.call("k", {x.data(), t.data(), s.data(), p.data(), c.data(), r.data(), n.data()}, {-5});
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 6; ++j) {
+      EXPECT_EQ(t[j * 4 + i], x[i * 6 + j]);
+      EXPECT_EQ(c[i * 9 + j], x[i * 6 + j]);
+      EXPECT_EQ(n[i * 6 + j], j - 5);
+    }
+  for (int i = 0; i < 24; ++i)
+    EXPECT_EQ(r[i], x[i]);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j)
+      EXPECT_EQ(c[i * 9 + 6 + j], x[i * 6 + 3 + j]);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      EXPECT_EQ(s[i * 3 + j], x[(1 + 2 * i) * 6 + 2 * j]);
+  for (int i = 0; i < 7; ++i)
+    for (int j = 0; j < 8; ++j)
+      EXPECT_EQ(p[i * 8 + j], i % 2 || j < 3 ? -1 : x[i / 2 * 6 + j - 3]);
+}
+
+TEST(GraphOps, ReductionsDotAndEmbedding) {
+  LoadedKernels kernels(R"(
+exec.kernel @reduce(%x: tensor<4x33xbf16>) -> (tensor<4xbf16>, tensor<33xbf16>, tensor<bf16>) {
+  %0 = graph.reduce sum %x dims [1] : tensor<4x33xbf16> -> tensor<4xbf16>
+  %1 = graph.reduce max %x dims [0] : tensor<4x33xbf16> -> tensor<33xbf16>
+  %2 = graph.reduce min %x dims [0, 1] : tensor<4x33xbf16> -> tensor<bf16>
+  exec.yield %0, %1, %2 : tensor<4xbf16>, tensor<33xbf16>, tensor<bf16>
+}
+exec.kernel @dot(%x: tensor<3x4x5xf64>, %y: tensor<3x5x2xf64>) -> tensor<3x4x2xf64> {
+  %0 = graph.dot_general %x, %y batch [0] x [0] contract [2] x [1]
+      : (tensor<3x4x5xf64>, tensor<3x5x2xf64>) -> tensor<3x4x2xf64>
+  exec.yield %0 : tensor<3x4x2xf64>
+}
+exec.kernel @rows(%ids: tensor<2x3xi32>, %table: tensor<5x7xbf16>, %o: index) -> tensor<2x3x7xbf16> {
+  %0 = graph.embedding %ids, %table offset %o
+      : (tensor<2x3xi32>, tensor<5x7xbf16>, index) -> tensor<2x3x7xbf16>
+  exec.yield %0 : tensor<2x3x7xbf16>
+})");
+  ASSERT_TRUE(kernels) << kernels.error();
+  std::mt19937 random(4);
+  std::uniform_real_distribution<float> values(-3, 3);
+  {
+    Buffer<uint16_t> x(4 * 33), sum(4), max(33), min(1);
+    for (uint16_t &value : x)
+      value = toBF16(values(random));
+    kernels.call("reduce", {x.data(), sum.data(), max.data(), min.data()});
+    float lowest = INFINITY;
+    for (int i = 0; i < 4; ++i) {
+      float total = 0;
+      for (int j = 0; j < 33; ++j) {
+        total += fromBF16(x[i * 33 + j]);
+        lowest = std::min(lowest, fromBF16(x[i * 33 + j]));
+      }
+      EXPECT_NEAR(fromBF16(sum[i]), total, std::fabs(total) / 200 + 1e-5);
+    }
+    EXPECT_EQ(fromBF16(min[0]), lowest);
+    for (int j = 0; j < 33; ++j) {
+      float highest = -INFINITY;
+      for (int i = 0; i < 4; ++i)
+        highest = std::max(highest, fromBF16(x[i * 33 + j]));
+      EXPECT_EQ(fromBF16(max[j]), highest);
+    }
+  }
+  {
+    Buffer<double> x(60), y(30), z(24);
+    for (double &value : x)
+      value = values(random);
+    for (double &value : y)
+      value = values(random);
+    kernels.call("dot", {x.data(), y.data(), z.data()});
+    for (int b = 0; b < 3; ++b)
+      for (int m = 0; m < 4; ++m)
+        for (int n = 0; n < 2; ++n) {
+          double sum = 0;
+          for (int k = 0; k < 5; ++k)
+            sum += x[(b * 4 + m) * 5 + k] * y[(b * 5 + k) * 2 + n];
+          EXPECT_NEAR(z[(b * 4 + m) * 2 + n], sum, 1e-12);
+        }
+  }
+  {
+    Buffer<int32_t> ids(6);
+    Buffer<uint16_t> table(35), y(42);
+    const int32_t numbers[] = {10, 14, 15, 9, -2000000000, 12};
+    std::copy(numbers, numbers + 6, ids.data());
+    for (uint16_t &value : table)
+      value = toBF16(values(random));
+    kernels.call("rows", {ids.data(), table.data(), y.data()}, {10});
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 7; ++j) {
+        int row = ids[i] - 10;
+        EXPECT_EQ(y[i * 7 + j], row >= 0 && row < 5 ? table[row * 7 + j] : 0);
+      }
+  }
+}
+
+TEST(GraphOps, NormsAndRotation) {
+  LoadedKernels kernels(R"(
+exec.kernel @rms(%x: tensor<5x96xf32>, %w: tensor<96xf32>) -> tensor<5x96xf32> {
+  %0 = graph.rms_norm %x weight %w eps = 1.0e-05 : (tensor<5x96xf32>, tensor<96xf32>) -> tensor<5x96xf32>
+  exec.yield %0 : tensor<5x96xf32>
+}
+exec.kernel @layer(%x: tensor<5x96xf32>, %w: tensor<96xf32>, %b: tensor<96xf32>) -> tensor<5x96xf32> {
+  %0 = graph.layer_norm %x weight %w bias %b eps = 1.0e-05
+      : (tensor<5x96xf32>, tensor<96xf32>, tensor<96xf32>) -> tensor<5x96xf32>
+  exec.yield %0 : tensor<5x96xf32>
+}
+exec.kernel @rope(%p: tensor<4xi64>, %x: tensor<2x4x3x16xf32>) -> tensor<2x4x3x16xf32> {
+  %cos, %sin = graph.rope_table %p rotary_dim = 8 base = 1.0e+04
+      : (tensor<4xi64>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  %0 = graph.rope %x, %cos, %sin
+      : (tensor<2x4x3x16xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<2x4x3x16xf32>
+  exec.yield %0 : tensor<2x4x3x16xf32>
+})");
+  ASSERT_TRUE(kernels) << kernels.error();
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> values(-3, 3);
+  Buffer<float> x(480), w(96), b(96), y(480), z(480);
+  for (Buffer<float> *buffer : {&x, &w, &b})
+    for (float &value : *buffer)
+      value = values(random);
+  kernels.call("rms", {x.data(), w.data(), y.data()});
+  kernels.call("layer", {x.data(), w.data(), b.data(), z.data()});
+  for (int i = 0; i < 5; ++i) {
+    double sum = 0, squares = 0, variance = 0;
+    for (int j = 0; j < 96; ++j)
+      sum += x[i * 96 + j], squares += double(x[i * 96 + j]) * x[i * 96 + j];
+    for (int j = 0; j < 96; ++j)
+      variance += std::pow(x[i * 96 + j] - sum / 96, 2);
+    for (int j = 0; j < 96; ++j) {
+      double v = x[i * 96 + j];
+      EXPECT_NEAR(y[i * 96 + j], v / std::sqrt(squares / 96 + 1e-5) * w[j], 5e-6);
+      EXPECT_NEAR(z[i * 96 + j], (v - sum / 96) / std::sqrt(variance / 96 + 1e-5) * w[j] + b[j],
+                  5e-6);
+    }
+  }
+  Buffer<int64_t> p(4);
+  const int64_t positions[] = {0, 1, 77, 131071};
+  std::copy(positions, positions + 4, p.data());
+  Buffer<float> r(2 * 4 * 3 * 16);
+  kernels.call("rope", {p.data(), x.data(), r.data()});
+  for (int row = 0; row < 24; ++row)
+    for (int j = 0; j < 16; ++j) {
+      double angle = positions[row / 3 % 4] * std::pow(1e4, -(j % 4) / 4.0);
+      float cos = std::cos(angle), sin = std::sin(angle);
+      const float *v = x.data() + row * 16;
+      double expected = j < 4   ? v[j] * cos - v[j + 4] * sin
+                        : j < 8 ? v[j] * cos + v[j - 4] * sin
+                                : v[j];
+      EXPECT_NEAR(r[row * 16 + j], expected, 1e-6);
+    }
+}
+
+} // namespace
