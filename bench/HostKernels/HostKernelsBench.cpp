@@ -129,7 +129,7 @@ void compile(benchmark::State &state) {
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     mlir::OwningOpRef<mlir::ModuleOp> module =
         mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    auto objects = cleave::compileHostKernels(*module, {});
+    auto objects = cleave::compileKernels(*module, {});
     if (mlir::failed(objects))
       state.SkipWithError("the kernels do not compile");
   }

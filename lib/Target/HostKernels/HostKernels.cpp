@@ -113,8 +113,8 @@ static LogicalResult collectKernels(ModuleOp from, ModuleOp to) {
   return success();
 }
 
-FailureOr<std::vector<HostKernelObject>> compileHostKernels(ModuleOp module,
-                                                            const HostKernelOptions &options) {
+FailureOr<std::vector<HostKernelObject>> compileKernels(ModuleOp module,
+                                                        const HostKernelOptions &options) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
                     linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,

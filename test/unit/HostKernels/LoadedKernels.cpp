@@ -28,7 +28,7 @@ LoadedKernels::LoadedKernels(llvm::StringRef text, const std::string &target) {
     error_ = "the kernels do not parse";
     return;
   }
-  auto objects = compileHostKernels(*module, HostKernelOptions{{target}});
+  auto objects = compileKernels(*module, HostKernelOptions{{target}});
   if (mlir::failed(objects)) {
     error_ = "the kernels do not compile";
     return;

@@ -30,7 +30,7 @@ struct HostKernelObject {
 /// LinalgToRowLoops takes them, or on buffers); the module stays as it is. Each becomes an exported
 /// function `void NAME(void *const *buffers, const int64_t *scalars)`: buffers are the inputs, then
 /// the outputs, all 64-byte aligned and not overlapping. Equal modules give equal bytes.
-mlir::FailureOr<std::vector<HostKernelObject>> compileHostKernels(mlir::ModuleOp module,
+mlir::FailureOr<std::vector<HostKernelObject>> compileKernels(mlir::ModuleOp module,
                                                                   const HostKernelOptions &options);
 
 /// Adds what translation to LLVM needs to a registry.
