@@ -9,6 +9,7 @@ usage: reference.py update|check COMMITTED_FOLDER GENERATED_PAGE...
 import difflib
 import itertools
 import pathlib
+import re
 import sys
 
 SHOWN_LINES = 40
@@ -16,7 +17,9 @@ SHOWN_LINES = 40
 
 def render(path):
     """Returns a generated page as it is committed: no trailing blanks, one newline at the end."""
-    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
+    # "}]" ends a text in ODS, so that examples are written with a blank between the two.
+    text = re.sub(r"\} \](?=[>,])", "}]", path.read_text(encoding="utf-8"))
+    lines = [line.rstrip() for line in text.splitlines()]
     return "\n".join(lines).strip("\n") + "\n"
 
 

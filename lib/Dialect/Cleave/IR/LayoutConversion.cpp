@@ -73,8 +73,7 @@ static FailureOr<AxisList> sortedAxesOf(ArrayRef<AxisRefAttr> axes, const Mesh &
   FailureOr<AxisList> list = axesOf(axes, mesh);
   if (failed(list))
     return failure();
-  llvm::sort(*list);
-  return canonicalAxes(*list);
+  return sortedAxes(*list);
 }
 
 FailureOr<Layout> cleave::layoutOf(ShardingAttr sharding, const Mesh &mesh) {

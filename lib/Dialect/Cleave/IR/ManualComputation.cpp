@@ -108,8 +108,7 @@ AxisList ManualComputationOp::getEnclosingManualAxes(Operation *op, const Mesh &
   while ((op = op->getParentOp()))
     if (auto manual = dyn_cast<ManualComputationOp>(op))
       llvm::append_range(axes, manualAxesOf(manual, mesh));
-  llvm::sort(axes);
-  return canonicalAxes(axes);
+  return sortedAxes(axes);
 }
 
 ShardingAttr ManualComputationOp::getFreeSharding(unsigned argument) {
@@ -185,8 +184,7 @@ public:
       if (!layout.partial.empty() && layout.partialKind != added.partialKind)
         return emitter() << "is partial in two ways at once";
       llvm::append_range(layout.partial, partial);
-      llvm::sort(layout.partial);
-      layout.partial = canonicalAxes(layout.partial);
+      layout.partial = sortedAxes(layout.partial);
       layout.partialKind = added.partialKind;
     }
     return localType(globalType(type), sharding.getMesh(), mesh, layout);

@@ -201,9 +201,9 @@ def Cleave_ManualComputationOp : Cleave_Op<"manual_computation",
     ```mlir
     %1 = cleave.manual_computation(%0) in_shardings=[<@mesh, [{"tp"}, {} ]>]
         out_shardings=[<@mesh, [{}, {} ]>] manual_axes=["tp"]
-        (%arg0: tensor<4x16xf32, #cleave.shard<@mesh, [{"tp"}, {} ], global=[8, 16]>>) {
+        (%arg0: tensor<2x16xf32, #cleave.shard<@mesh, [{"tp"}, {} ], global=[8, 16]>>) {
       %2 = cleave.all_gather %arg0 over ["tp"] dim 0
-          : tensor<4x16xf32, #cleave.shard<@mesh, [{"tp"}, {} ], global=[8, 16]>>
+          : tensor<2x16xf32, #cleave.shard<@mesh, [{"tp"}, {} ], global=[8, 16]>>
          -> tensor<8x16xf32, #cleave.shard<@mesh, [{}, {} ], global=[8, 16]>>
       cleave.return %2 : tensor<8x16xf32, #cleave.shard<@mesh, [{}, {} ], global=[8, 16]>>
     } : (tensor<8x16xf32>) -> tensor<8x16xf32>
