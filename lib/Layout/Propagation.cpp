@@ -392,17 +392,13 @@ uint32_t Propagation::Impl::withoutOtherFactors(const OpState &op, unsigned fact
   return list;
 }
 
-uint32_t Propagation::Impl::withoutOtherDims(Value value, unsigned dim, uint32_t list,
-                                             int *blocker) {
+uint32_t Propagation::Impl::withoutOtherDims(Value value, unsigned dim, uint32_t list) {
   list = lists.truncate(list, values[value].blocked);
   for (unsigned other = 0; other < values[value].rank; ++other) {
     if (other == dim)
       continue;
     const DimState &state = dimOf(value, other);
-    uint32_t kept = lists.truncate(list, state.hidden ? state.given : state.list);
-    if (kept != list && blocker)
-      *blocker = other;
-    list = kept;
+    list = lists.truncate(list, state.hidden ? state.given : state.list);
   }
   return list;
 }

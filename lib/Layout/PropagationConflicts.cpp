@@ -45,25 +45,20 @@ void Propagation::Impl::findConflicts(uint32_t index, std::vector<PropagationCon
     if (best.list == 0)
       continue;
     const CompiledRule::Occurrence *byFactor = nullptr;
-    uint32_t list = withoutOtherFactors(op, factor, best.list, &byFactor);
-    const DimState &source = dimOf(tensorOf(op, *best.from), best.from->dim);
+    withoutOtherFactors(op, factor, best.list, &byFactor);
+    if (!byFactor || !sameRound(dimOf(tensorOf(op, *best.from), best.from->dim),
+                                dimOf(tensorOf(op, *byFactor), byFactor->dim)))
+      continue;
+    // Where a tensor has the axes in another dimension already, the matter is decided: the op
+    // gathers or scatters. Where it has them nowhere, both factors wanted them and neither got
+    // them.
     for (const CompiledRule::Occurrence &at : rule.occurrencesOf(info)) {
       Value value = tensorOf(op, at);
-      if (value == kNoValue || !mayTake(op, at) || dimOf(value, at.dim).closed ||
-          !lists.extends(best.list, visibleList(op, at)))
-        continue;
-      int byDim = -1;
-      uint32_t reached = withoutOtherDims(value, at.dim, list, &byDim);
-      if (reached == best.list)
-        continue;
-      if (byFactor) {
-        if (sameRound(source, dimOf(tensorOf(op, *byFactor), byFactor->dim)))
-          report(sideOf(*best.from, factor), sideOf(*byFactor, factorAt(*byFactor)));
-      } else if (byDim >= 0 && sameRound(source, dimOf(value, byDim))) {
-        const DimFactors &others = rule.tensor(at.tensor)[byDim];
-        if (!others.empty())
-          report(sideOf(*best.from, factor), {value, dimOf(value, byDim).origin, others.front(),
-                                              lists[dimOf(value, byDim).list]});
+      if (value != kNoValue && mayTake(op, at) && !dimOf(value, at.dim).closed &&
+          lists.extends(best.list, visibleList(op, at)) &&
+          withoutOtherDims(value, at.dim, best.list) == best.list) {
+        report(sideOf(*best.from, factor), sideOf(*byFactor, factorAt(*byFactor)));
+        break;
       }
     }
   }

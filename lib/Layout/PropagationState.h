@@ -155,7 +155,7 @@ struct Propagation::Impl {
   /// Cuts `list` where it meets another factor of the op. `blocker` is set to who cut it last.
   uint32_t withoutOtherFactors(const OpState &op, unsigned factor, uint32_t list,
                                const CompiledRule::Occurrence **blocker = nullptr);
-  uint32_t withoutOtherDims(Value value, unsigned dim, uint32_t list, int *blocker = nullptr);
+  uint32_t withoutOtherDims(Value value, unsigned dim, uint32_t list);
   /// The dimension's list if the factor there had `list`; its present one if that cannot be.
   uint32_t dimWith(const OpState &op, const CompiledRule::Occurrence &at, uint32_t list);
   void findConflicts(uint32_t op, std::vector<PropagationConflict> &found);

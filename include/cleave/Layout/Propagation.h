@@ -26,8 +26,10 @@ struct GivenSharding {
   Reduction partialKind = Reduction::Sum;
 };
 
-/// Two shardings that cannot both hold inside one op, or in one group, and neither of which takes
-/// precedence. Propagation leaves both as they are; a reshard will stand between them.
+/// Two shardings of one priority that stopped each other: inside one op, or in one group, a
+/// dimension is sharded in two ways, or two dimensions want the same axes in a tensor and neither
+/// gets them. Propagation leaves both as they are; a reshard will stand between them. An op whose
+/// tensors have the axes in different dimensions is no conflict: it gathers or scatters.
 struct PropagationConflict {
   struct Side {
     uint32_t value;  ///< value at the op that has these axes

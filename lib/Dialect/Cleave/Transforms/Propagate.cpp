@@ -62,7 +62,8 @@ private:
 
   Location locationOf(const Place &place) const;
   std::string describe(const Place &place);
-  void reportConflict(const PropagationConflict &conflict);
+  std::string keyOf(const PropagationConflict &conflict) const;
+  void reportConflict(const PropagationConflict &conflict, unsigned more);
 
   func::FuncOp function;
   MLIRContext *context;
@@ -355,7 +356,23 @@ std::string FunctionPropagation::describe(const Place &place) {
   return "the result of " + describeOp(op);
 }
 
-void FunctionPropagation::reportConflict(const PropagationConflict &conflict) {
+/// The same for the conflicts of repeated blocks: numbers inside source names count for nothing.
+std::string FunctionPropagation::keyOf(const PropagationConflict &conflict) const {
+  if (conflict.op == PropagationConflict::kNoOp || sourceName(ops[conflict.op]).empty())
+    return "";
+  std::string name = describeOp(ops[conflict.op]), key;
+  for (StringRef rest = name; !rest.empty();) {
+    key += rest.take_until(llvm::isDigit);
+    rest = rest.drop_until(llvm::isDigit);
+    key += rest.empty() ? "" : "*";
+    rest = rest.drop_while(llvm::isDigit);
+  }
+  for (const PropagationConflict::Side *side : {&conflict.a, &conflict.b})
+    key += " " + std::to_string(side->factor) + toString(*mesh, side->axes);
+  return key;
+}
+
+void FunctionPropagation::reportConflict(const PropagationConflict &conflict, unsigned more) {
   auto side = [&](const PropagationConflict::Side &side) {
     return toString(*mesh, side.axes) + " from " + describe(places[side.origin]);
   };
@@ -377,14 +394,27 @@ void FunctionPropagation::reportConflict(const PropagationConflict &conflict) {
     remark << ": shardings disagree on one dimension: " << both << "; a reshard follows";
   else
     remark << ": two dimensions want the same axes: " << both << "; neither is propagated";
+  if (more != 0)
+    remark << " (and " << more << " more like this in repeated blocks)";
   notes(remark);
 }
 
 unsigned FunctionPropagation::reportConflicts(bool asRemarks) {
   std::vector<PropagationConflict> conflicts = propagation.conflicts();
-  if (asRemarks)
-    for (const PropagationConflict &conflict : conflicts)
-      reportConflict(conflict);
+  if (!asRemarks)
+    return conflicts.size();
+  std::vector<std::pair<const PropagationConflict *, unsigned>> reports;
+  llvm::StringMap<size_t> reportOf;
+  for (const PropagationConflict &conflict : conflicts) {
+    std::string key = keyOf(conflict);
+    auto [found, isNew] = reportOf.try_emplace(key, reports.size());
+    if (key.empty() || isNew)
+      reports.push_back({&conflict, 0});
+    else
+      ++reports[found->second].second;
+  }
+  for (auto [conflict, more] : reports)
+    reportConflict(*conflict, more);
   return conflicts.size();
 }
 

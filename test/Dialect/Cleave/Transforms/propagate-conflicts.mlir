@@ -110,3 +110,19 @@ func.func @none(%x: tensor<8x16xf32> {cleave.sharding = #cleave.sharding<@mesh, 
   %3 = graph.add %0, %2 : tensor<8x32xf32>
   return %0, %1, %3 : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
 }
+
+// -----
+
+cleave.mesh @mesh = <["dp"=2, "tp"=4]>
+
+// Sequence parallelism gathers before a column product and scatters after a row product: no conflict.
+func.func @sequence_parallel(
+    %x: tensor<8x12x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {"tp"}, {?}]>},
+    %w1: tensor<32x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"tp"}, {?}]>},
+    %w2: tensor<16x32xf32> {cleave.sharding = #cleave.sharding<@mesh, [{?}, {"tp"}]>}) -> tensor<8x12x16xf32> {
+  %0 = graph.dot_general %x, %w1 contract [2] x [1] : (tensor<8x12x16xf32>, tensor<32x16xf32>) -> tensor<8x12x32xf32>
+  %1 = graph.silu %0 {cleave.shardings = [#cleave.sharding<@mesh, [{"dp"}, {?}, {"tp"}]>]} : tensor<8x12x32xf32>
+  %2 = graph.dot_general %1, %w2 contract [2] x [1] : (tensor<8x12x32xf32>, tensor<16x32xf32>) -> tensor<8x12x16xf32>
+  %3 = graph.add %x, %2 : tensor<8x12x16xf32>
+  return %3 : tensor<8x12x16xf32>
+}
