@@ -113,9 +113,10 @@ std::optional<FactorAxes> cleave::inferFactorAxes(const FactorRule &rule,
   auto check = [&](llvm::ArrayRef<TensorFactors> tensors, llvm::ArrayRef<Layout> layouts,
                    llvm::StringRef what) {
     for (auto [i, tensor, layout] : llvm::enumerate(tensors, layouts)) {
-      if (tensor.empty() && layout.isReplicated())
-        continue;
-      if (tensor.empty() || tensorLayout(tensor, axes).dims != layout.dims) {
+      // A tensor that the rule says nothing of is unsharded.
+      Layout expected =
+          tensor.empty() ? Layout::replicated(layout.rank()) : tensorLayout(tensor, axes);
+      if (expected.dims != layout.dims) {
         why = (what + " " + llvm::Twine(i) +
                " is not laid out as the other operands and results require")
                   .str();

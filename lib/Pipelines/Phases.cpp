@@ -33,15 +33,16 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
     return text + "}";
   }
   case Phase::Propagate:
-    return "cleave-propagate,cleave-decompose-sharded,cleave-propagate";
+    return "func.func(cleave-propagate),cleave-decompose-sharded,func.func(cleave-propagate)";
   case Phase::Reshard:
-    return "cleave-insert-reshards,cleave-reshard-to-collectives";
+    return "func.func(cleave-insert-reshards,cleave-verify-resharded,cleave-reshard-to-"
+           "collectives)";
   case Phase::Partition:
-    return "cleave-partition";
+    return "func.func(cleave-verify-resharded,cleave-partition)";
   case Phase::Merge:
-    return "cleave-merge-collectives";
+    return "func.func(cleave-merge-collectives)";
   case Phase::Overlap:
-    return options.overlap ? "cleave-overlap-collectives" : "";
+    return options.overlap ? "func.func(cleave-overlap-collectives)" : "";
   case Phase::Lower:
     return "cleave-form-kernels,cleave-lower-to-exec,cleave-pack-memory";
   case Phase::Verify:

@@ -1,0 +1,148 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collectives of imported models are those that the known strategies need, and no more.
+
+#include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Import/HuggingFace/ImportHuggingFace.h"
+#include "cleave/Pipelines/Phases.h"
+#include "cleave/Pipelines/Register.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "gtest/gtest.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace cleave;
+
+namespace {
+
+struct Counts {
+  std::map<CollectiveKind, int> kinds;
+  double bytes = 0;
+  std::string list;
+  int operator[](CollectiveKind kind) const {
+    auto it = kinds.find(kind);
+    return it == kinds.end() ? 0 : it->second;
+  }
+  int total() const {
+    int sum = 0;
+    for (auto [kind, count] : kinds)
+      sum += count;
+    return sum;
+  }
+};
+
+class CollectiveMinimum : public ::testing::Test {
+protected:
+  CollectiveMinimum() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.disableMultithreading();
+    static bool once = (registerAllPasses(), true);
+    (void)once;
+  }
+
+  Counts compile(llvm::StringRef model, llvm::ArrayRef<Mesh::Axis> axes,
+                 bool sequenceParallel = false, int64_t batch = 8, int64_t sequence = 16) {
+    HuggingFaceOptions options;
+    options.batch = batch;
+    options.sequence = sequence;
+    auto imported = importHuggingFace(std::string(CLEAVE_TEST_DATA) + "/reference/" + model.str(),
+                                      options, &context);
+    EXPECT_TRUE(bool(imported)) << llvm::toString(imported.takeError());
+    module = std::move(imported->module);
+    OpBuilder b = OpBuilder::atBlockBegin(module->getBody());
+    MeshOp::create(b, module->getLoc(), "mesh", MeshAttr::get(&context, Mesh(axes)));
+    PhaseOptions phases;
+    phases.sequenceParallel = sequenceParallel;
+    phases.last = Phase::Merge;
+    PassManager pm(&context);
+    EXPECT_TRUE(succeeded(buildPhases(pm, phases)));
+    EXPECT_TRUE(succeeded(pm.run(*module)));
+    return count();
+  }
+
+  Counts count() {
+    Counts counts;
+    module->walk([&](CollectiveOpInterface op) {
+      if (op.getCollectiveKind() == CollectiveKind::AllSlice)
+        return;
+      const Mesh &mesh = *findMesh(op, getMeshSymbol(op));
+      ShardAttr shard = getShard(op.getTensorOperand());
+      auto type = cast<RankedTensorType>(op.getTensorOperand().getType());
+      double bytes = ringBytes(stepOf(op, mesh), shard.getGlobalShape(),
+                               type.getElementTypeBitWidth() / 8, layoutOf(shard, mesh));
+      ++counts.kinds[op.getCollectiveKind()];
+      counts.bytes += bytes;
+      llvm::raw_string_ostream stream(counts.list);
+      stream << op->getName() << " " << bytes << " bytes of " << type << ": "
+             << op->getAttr(CleaveDialect::kReasonAttr) << "\n";
+    });
+    return counts;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+constexpr int kLayers = 3;
+
+// Two sums a layer, the embedding, and of the loss the maximum and the sum of exponentials of each
+// token. What a token's own logit adds stays partial until it is one number.
+TEST_F(CollectiveMinimum, TensorParallel) {
+  for (uint32_t tp : {2, 4, 8}) {
+    Counts counts = compile("llama-gqa", {{"tp", tp}});
+    EXPECT_EQ(counts[CollectiveKind::AllReduce], 2 * kLayers + 1 + 3) << counts.list;
+    EXPECT_EQ(counts.total(), 2 * kLayers + 1 + 3) << counts.list;
+  }
+}
+
+TEST_F(CollectiveMinimum, SequenceParallel) {
+  Counts counts = compile("llama-gqa", {{"tp", 4}}, /*sequenceParallel=*/true);
+  EXPECT_EQ(counts[CollectiveKind::AllGather], 2 * kLayers + 1) << counts.list;
+  EXPECT_EQ(counts[CollectiveKind::ReduceScatter], 2 * kLayers + 1) << counts.list;
+  EXPECT_EQ(counts[CollectiveKind::AllReduce], 3) << counts.list;
+  EXPECT_EQ(counts.total(), 4 * kLayers + 5) << counts.list;
+}
+
+// The sum and the count of the loss, in one.
+TEST_F(CollectiveMinimum, DataParallel) {
+  for (uint32_t dp : {2, 3, 8}) {
+    Counts counts = compile("llama-gqa", {{"dp", dp}});
+    EXPECT_EQ(counts.total(), 1) << counts.list;
+    EXPECT_LE(counts.bytes, 16) << counts.list;
+  }
+}
+
+// The count of labels is summed over dp, the loss over both.
+TEST_F(CollectiveMinimum, DataAndTensorParallel) {
+  Counts counts = compile("llama-gqa", {{"dp", 2}, {"tp", 4}});
+  EXPECT_EQ(counts[CollectiveKind::AllReduce], 2 * kLayers + 1 + 4) << counts.list;
+  EXPECT_EQ(counts.total(), 2 * kLayers + 1 + 4) << counts.list;
+}
+
+TEST_F(CollectiveMinimum, ShardedParametersAreGatheredOnce) {
+  for (llvm::StringRef model : {"llama-gqa", "llama-mha-tied", "qwen2", "qwen3", "gpt2"}) {
+    Counts counts = compile(model, {{"fsdp", 8}});
+    double parameters = 0;
+    int number = 0;
+    for (auto state : module->getOps<StateOp>()) {
+      auto type = cast<RankedTensorType>(state.getType());
+      bool sharded = llvm::any_of(state.getSharding()->getDimShardings(),
+                                  [](DimShardingAttr dim) { return !dim.empty(); });
+      if (!sharded)
+        continue;
+      parameters += 4. * type.getNumElements();
+      ++number;
+    }
+    EXPECT_EQ(counts[CollectiveKind::AllGather], number) << model.str() << "\n" << counts.list;
+    EXPECT_EQ(counts.total(), number + 1) << model.str() << "\n" << counts.list;
+    EXPECT_NEAR(counts.bytes, 7. / 8 * parameters, 16) << model.str() << "\n" << counts.list;
+  }
+}
+
+} // namespace
