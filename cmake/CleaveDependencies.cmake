@@ -17,9 +17,13 @@ mark_as_advanced(CLEAVE_FLATC CLEAVE_FLATBUFFERS_INCLUDE)
 find_path(CLEAVE_DNNL_INCLUDE dnnl.hpp REQUIRED)
 find_library(CLEAVE_DNNL_LIBRARY dnnl REQUIRED)
 mark_as_advanced(CLEAVE_DNNL_INCLUDE CLEAVE_DNNL_LIBRARY)
+# It was built with GCC's OpenMP library, whose number of threads the host driver sets.
+find_library(CLEAVE_GOMP_LIBRARY NAMES libgomp.so.1 gomp REQUIRED)
+mark_as_advanced(CLEAVE_GOMP_LIBRARY)
 add_library(DNNL::dnnl UNKNOWN IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION ${CLEAVE_DNNL_LIBRARY}
+  INTERFACE_LINK_LIBRARIES ${CLEAVE_GOMP_LIBRARY}
   INTERFACE_INCLUDE_DIRECTORIES ${CLEAVE_DNNL_INCLUDE})
 
 if(CLEAVE_BUILD_COMPILER)

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 namespace cleave::host {
@@ -38,7 +39,8 @@ struct GemmDesc {
 
 class GemmPlan {
 public:
-  /// InvalidArgument if the description breaks its rules.
+  /// InvalidArgument if the description breaks its rules, FailedPrecondition if the processor lacks
+  /// the instructions (x86-64-v3).
   static absl::StatusOr<std::unique_ptr<const GemmPlan>> create(const GemmDesc &desc);
   virtual ~GemmPlan() = default;
   GemmPlan(const GemmPlan &) = delete;
@@ -47,14 +49,24 @@ public:
   const GemmDesc &desc() const { return desc_; }
   /// Memory that a run needs for itself, aligned to 64 bytes; its content does not matter.
   size_t scratchBytes() const { return scratchBytes_; }
+  /// How the product is computed, for logs: "matmul brg:avx512_core", "sgemm", ...
+  const std::string &method() const { return method_; }
   /// Computes C. Sums are made in f32 and rounded once to C's type. With k = 0, C is set to zero,
   /// or left as it is if the plan accumulates. `scratch` may be null if scratchBytes() is 0.
-  virtual absl::Status run(const void *a, const void *b, void *c, void *scratch) const = 0;
+  absl::Status run(const void *a, const void *b, void *c, void *scratch) const {
+    return transposed_ ? execute(b, a, c, scratch) : execute(a, b, c, scratch);
+  }
 
 protected:
-  explicit GemmPlan(const GemmDesc &desc) : desc_(desc) {}
-  GemmDesc desc_;
+  GemmPlan() = default;
+  /// As run(), of the product that the plan was made for: a transposed one has A and B exchanged.
+  virtual absl::Status execute(const void *a, const void *b, void *c, void *scratch) const = 0;
+  std::string method_;
   size_t scratchBytes_ = 0;
+
+private:
+  GemmDesc desc_;
+  bool transposed_ = false;
 };
 
 /// Plans by description, so that the layers of a model share theirs. Any thread may call.
