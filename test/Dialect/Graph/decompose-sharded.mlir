@@ -36,6 +36,7 @@ func.func @result(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 func.func @loss(%x: tensor<4x8xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>},
                 %y: tensor<4x8xf32>, %l: tensor<4xi64>) -> (tensor<f32>, tensor<f32>) {
   // CHECK-NOT: graph.cross_entropy %arg0
+  // CHECK: graph.constant dense<-100> : tensor<4xi64>
   // CHECK: graph.divide
   %0:2 = graph.cross_entropy %x, %l ignore_index = -100 : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>)
   // CHECK: graph.cross_entropy %arg1

@@ -67,7 +67,9 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
       b.reduce(ReduceKind::Sum, b.select(isTarget, logits, b.splatLike(logits, 0.0)), {vocabulary});
 
   Value losses = b.subtract(logSum, target);
-  Value ignored = b.splat(b.shapeOf(getLabels()), labelType, static_cast<double>(getIgnoreIndex()));
+  // The accessor of the signless attribute is unsigned.
+  auto ignoreIndex = static_cast<int64_t>(getIgnoreIndex());
+  Value ignored = b.splat(b.shapeOf(getLabels()), labelType, static_cast<double>(ignoreIndex));
   Value counts = b.compare(CompareDirection::NE, getLabels(), ignored);
   losses = b.select(counts, losses, b.splatLike(losses, 0.0));
   Value sum = b.reduce(ReduceKind::Sum, losses, rows);
