@@ -1,0 +1,393 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interpreter's machine: values of all devices in lockstep, op by op.
+
+#include "cleave/Interpreter/Interpreter.h"
+
+#include "CollectiveEvaluators.h"
+#include "Evaluators.h"
+#include "cleave/Interpreter/Sharding.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <map>
+
+using namespace mlir;
+using namespace cleave;
+using namespace cleave::interpreter;
+
+const EvaluatorRegistry &interpreter::graphEvaluators() {
+  static const EvaluatorRegistry registry = [] {
+    EvaluatorRegistry all;
+    addElementwiseEvaluators(all);
+    addShapeEvaluators(all);
+    addContractionEvaluators(all);
+    addNamedEvaluators(all);
+    return all;
+  }();
+  return registry;
+}
+
+namespace {
+/// The mesh that a function in local form runs on; null in global form.
+FailureOr<const Mesh *> meshOfFunction(FunctionOpInterface function) {
+  auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(CleaveDialect::kMeshAttr);
+  if (!symbol)
+    return static_cast<const Mesh *>(nullptr);
+  if (const Mesh *mesh = findMesh(function, symbol))
+    return mesh;
+  function->emitError() << "expected a cleave.mesh named " << symbol << ", found none";
+  return failure();
+}
+
+/// One value a device: tensors, or the numbers of an index value.
+struct Values {
+  std::vector<TensorRef> tensors;
+  std::vector<int64_t> numbers;
+};
+
+class Machine {
+public:
+  Machine(const Mesh *mesh, const Options &options)
+      : mesh(mesh), options(options), devices(mesh ? mesh->numDevices() : 1) {}
+
+  /// Runs a block's ops, and returns the operands of its terminator.
+  FailureOr<std::vector<Values>> runBlock(Block &block, ArrayRef<Values> arguments);
+
+private:
+  LogicalResult run(Operation *op);
+  LogicalResult runGraphOp(Operation *op, const Evaluator &evaluate);
+  LogicalResult runIndexOp(Operation *op);
+  LogicalResult runCleaveOp(Operation *op);
+  LogicalResult runCall(func::CallOp op);
+  LogicalResult setNumbers(Operation *op, llvm::function_ref<int64_t(int64_t device)> number);
+  /// Rounds and poisons what an op has computed.
+  void finish(Operation *op, OpResult result, Tensor &tensor, int64_t device);
+  /// The values that no op of a block needs after an op.
+  const DenseMap<Operation *, SmallVector<Value>> &lastUses(Block &block);
+
+  const Mesh *mesh;
+  const Options &options;
+  int64_t devices;
+  DenseMap<Value, Values> values;
+  std::map<Block *, DenseMap<Operation *, SmallVector<Value>>> deaths;
+};
+
+const DenseMap<Operation *, SmallVector<Value>> &Machine::lastUses(Block &block) {
+  auto [entry, isNew] = deaths.try_emplace(&block);
+  if (!isNew)
+    return entry->second;
+  DenseMap<Value, Operation *> last;
+  auto add = [&](Value value) {
+    for (Operation *user : value.getUsers()) {
+      Operation *ancestor = block.findAncestorOpInBlock(*user);
+      Operation *&known = last.try_emplace(value, ancestor).first->second;
+      if (ancestor && known->isBeforeInBlock(ancestor))
+        known = ancestor;
+    }
+  };
+  for (BlockArgument argument : block.getArguments())
+    add(argument);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      add(result);
+  for (auto [value, op] : last)
+    entry->second[op].push_back(value);
+  return entry->second;
+}
+
+FailureOr<std::vector<Values>> Machine::runBlock(Block &block, ArrayRef<Values> arguments) {
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    values[argument] = value;
+  const DenseMap<Operation *, SmallVector<Value>> &dead = lastUses(block);
+  for (Operation &op : block.without_terminator()) {
+    if (failed(run(&op)))
+      return failure();
+    for (Value result : op.getResults())
+      if (result.use_empty())
+        values.erase(result);
+    if (auto found = dead.find(&op); found != dead.end())
+      for (Value value : found->second)
+        values.erase(value);
+  }
+  std::vector<Values> results;
+  for (Value operand : block.getTerminator()->getOperands())
+    results.push_back(values.lookup(operand));
+  return results;
+}
+
+LogicalResult Machine::run(Operation *op) {
+  if (const Evaluator *evaluate = graphEvaluators().find(op))
+    return runGraphOp(op, *evaluate);
+  if (isa<arith::ArithDialect>(op->getDialect()))
+    return runIndexOp(op);
+  if (isa<CleaveDialect>(op->getDialect()))
+    return runCleaveOp(op);
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return runCall(call);
+  return op->emitError() << "the interpreter does not know '" << op->getName()
+                         << "'; it runs graph and cleave ops, func.call, and arith on index values";
+}
+
+void Machine::finish(Operation *op, OpResult result, Tensor &tensor, int64_t device) {
+  if (options.round)
+    tensor.round();
+  ShardAttr shard = getShard(result);
+  if (shard && mesh && options.poisonPadding && !isa<MaskPaddingOp>(op))
+    poisonPadding(tensor, shard.getGlobalShape(), layoutOf(shard, *mesh), *mesh, device);
+}
+
+LogicalResult Machine::runGraphOp(Operation *op, const Evaluator &evaluate) {
+  for (OpResult result : op->getResults())
+    values[result] = Values();
+  for (int64_t device = 0; device < devices; ++device) {
+    SmallVector<Operand> operands;
+    for (Value operand : op->getOperands()) {
+      const Values &value = values.find(operand)->second;
+      operands.push_back(operand.getType().isIndex() ? Operand{nullptr, value.numbers[device]}
+                                                     : Operand{value.tensors[device].get(), 0});
+    }
+    SmallVector<Tensor> results;
+    for (Type type : op->getResultTypes())
+      results.push_back(Tensor::ofType(cast<RankedTensorType>(type)));
+    if (failed(evaluate(op, operands, results)))
+      return failure();
+    for (auto [result, tensor] : llvm::zip(op->getResults(), results)) {
+      finish(op, result, tensor, device);
+      values[result].tensors.push_back(std::make_shared<Tensor>(std::move(tensor)));
+    }
+  }
+  return success();
+}
+
+LogicalResult Machine::setNumbers(Operation *op,
+                                  llvm::function_ref<int64_t(int64_t device)> number) {
+  Values result;
+  for (int64_t device = 0; device < devices; ++device)
+    result.numbers.push_back(number(device));
+  values[op->getResult(0)] = std::move(result);
+  return success();
+}
+
+LogicalResult Machine::runIndexOp(Operation *op) {
+  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIndex())
+    return op->emitError() << "the interpreter runs arith ops on index values only, found '"
+                           << op->getName() << "' of type " << op->getResultTypes().front();
+  auto operand = [&](unsigned i, int64_t device) {
+    return values.find(op->getOperand(i))->second.numbers[device];
+  };
+  auto binary = [&](auto function) {
+    return setNumbers(op, [&](int64_t device) {
+      return static_cast<int64_t>(function(operand(0, device), operand(1, device)));
+    });
+  };
+  auto division = [&](auto function) -> LogicalResult {
+    for (int64_t device = 0; device < devices; ++device)
+      if (operand(1, device) == 0)
+        return op->emitError() << "division by zero on device " << device;
+    return binary(function);
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](arith::ConstantOp constant) {
+        int64_t number = cast<IntegerAttr>(constant.getValue()).getInt();
+        return setNumbers(op, [&](int64_t) { return number; });
+      })
+      .Case([&](arith::AddIOp) { return binary(std::plus<uint64_t>()); })
+      .Case([&](arith::SubIOp) { return binary(std::minus<uint64_t>()); })
+      .Case([&](arith::MulIOp) { return binary(std::multiplies<uint64_t>()); })
+      .Case([&](arith::MinSIOp) {
+        return binary([](int64_t x, int64_t y) { return std::min(x, y); });
+      })
+      .Case([&](arith::MaxSIOp) {
+        return binary([](int64_t x, int64_t y) { return std::max(x, y); });
+      })
+      .Case([&](arith::DivSIOp) {
+        return division(
+            [](int64_t x, int64_t y) { return y == -1 ? 0 - uint64_t(x) : uint64_t(x / y); });
+      })
+      .Case([&](arith::RemSIOp) {
+        return division([](int64_t x, int64_t y) { return y == -1 ? 0 : x % y; });
+      })
+      .Default(
+          [&](Operation *) -> LogicalResult {
+            return op->emitError()
+                   << "the interpreter does not know '" << op->getName()
+                   << "'; of arith it runs constant, addi, subi, muli, minsi, maxsi, divsi "
+                      "and remsi";
+          });
+}
+
+LogicalResult Machine::runCleaveOp(Operation *op) {
+  auto needsMesh = [&]() -> LogicalResult {
+    if (mesh)
+      return success();
+    return op->emitError() << "expected a function with the attribute cleave.mesh around '"
+                           << op->getName() << "', which is local; found none";
+  };
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    const Values &operand = values.find(collective.getTensorOperand())->second;
+    Values result = operand;
+    if (mesh) {
+      FailureOr<std::vector<TensorRef>> parts =
+          evaluateCollective(collective, operand.tensors, *mesh);
+      if (failed(parts))
+        return failure();
+      result.tensors = std::move(*parts);
+    }
+    values[collective.getTensorResult()] = std::move(result);
+    // A token has no value, but is looked up where it is used.
+    for (Value other : op->getResults())
+      values.try_emplace(other);
+    return success();
+  }
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ShardingConstraintOp, PropagationBarrierOp, ReshardOp, DoneOp>([&](Operation *) {
+        Values operand = values.find(op->getOperand(0))->second;
+        values[op->getResult(0)] = std::move(operand);
+        return success();
+      })
+      .Case([&](ShardingGroupOp) { return success(); })
+      .Case([&](DeviceCoordOp coord) -> LogicalResult {
+        if (failed(needsMesh()))
+          return failure();
+        FailureOr<AxisList> axes = axesOf(coord.getAxes().getAxes(), *mesh);
+        if (failed(axes))
+          return op->emitError() << "expected axes of the function's mesh, found others";
+        return setNumbers(op, [&](int64_t device) { return mesh->coordinate(device, *axes); });
+      })
+      .Case([&](MaskPaddingOp mask) -> LogicalResult {
+        if (failed(needsMesh()))
+          return failure();
+        Values result;
+        for (auto [device, part] : llvm::enumerate(values.find(mask.getInput())->second.tensors))
+          result.tensors.push_back(
+              std::make_shared<Tensor>(evaluateMaskPadding(mask, *part, *mesh, device)));
+        values[mask.getResult()] = std::move(result);
+        return success();
+      })
+      .Default([&](Operation *) -> LogicalResult {
+        return op->emitError() << "the interpreter does not run '" << op->getName() << "' yet";
+      });
+}
+
+LogicalResult Machine::runCall(func::CallOp op) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+  if (!callee || callee.isExternal())
+    return op->emitError() << "expected a function with a body named " << op.getCalleeAttr()
+                           << ", found none";
+  std::vector<Values> arguments;
+  for (Value operand : op.getOperands())
+    arguments.push_back(values.lookup(operand));
+  Machine inner(mesh, options);
+  FailureOr<std::vector<Values>> results = inner.runBlock(callee.front(), arguments);
+  if (failed(results))
+    return failure();
+  for (auto [result, value] : llvm::zip(op.getResults(), *results))
+    values[result] = value;
+  return success();
+}
+
+LogicalResult checkArguments(FunctionOpInterface function,
+                             ArrayRef<std::vector<TensorRef>> arguments, int64_t devices) {
+  if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
+    return function->emitError() << "expected a function with a body of one block";
+  if (int64_t(arguments.size()) != devices)
+    return function->emitError() << "expected arguments for " << devices << " devices, found "
+                                 << arguments.size();
+  for (ArrayRef<TensorRef> list : arguments) {
+    if (list.size() != function.getNumArguments())
+      return function->emitError()
+             << "expected " << function.getNumArguments() << " arguments, found " << list.size();
+    for (auto [i, tensor] : llvm::enumerate(list)) {
+      auto type = dyn_cast<RankedTensorType>(function.getArgument(i).getType());
+      if (!type || !tensor->hasType(type))
+        return function->emitError()
+               << "expected argument " << i << " of type " << function.getArgument(i).getType()
+               << ", found " << toString(*tensor, 0);
+    }
+  }
+  return success();
+}
+} // namespace
+
+FailureOr<int64_t> interpreter::numDevices(FunctionOpInterface function) {
+  FailureOr<const Mesh *> mesh = meshOfFunction(function);
+  if (failed(mesh))
+    return failure();
+  return *mesh ? (*mesh)->numDevices() : 1;
+}
+
+FailureOr<std::vector<std::vector<TensorRef>>>
+interpreter::interpret(FunctionOpInterface function, ArrayRef<std::vector<TensorRef>> arguments,
+                       const Options &options) {
+  FailureOr<const Mesh *> mesh = meshOfFunction(function);
+  if (failed(mesh))
+    return failure();
+  int64_t devices = *mesh ? (*mesh)->numDevices() : 1;
+  if (failed(checkArguments(function, arguments, devices)))
+    return failure();
+  std::vector<Values> inputs(function.getNumArguments());
+  for (ArrayRef<TensorRef> list : arguments)
+    for (auto [input, tensor] : llvm::zip(inputs, list))
+      input.tensors.push_back(tensor);
+  FailureOr<std::vector<Values>> outputs =
+      Machine(*mesh, options).runBlock(function.getFunctionBody().front(), inputs);
+  if (failed(outputs))
+    return failure();
+  std::vector<std::vector<TensorRef>> results(devices);
+  for (const Values &output : *outputs) {
+    if (output.tensors.empty())
+      return function->emitError() << "expected results that are tensors";
+    for (auto [list, tensor] : llvm::zip(results, output.tensors))
+      list.push_back(tensor);
+  }
+  return results;
+}
+
+FailureOr<std::vector<TensorRef>> interpreter::interpretGlobal(FunctionOpInterface function,
+                                                               ArrayRef<TensorRef> arguments,
+                                                               const Options &options) {
+  FailureOr<const Mesh *> mesh = meshOfFunction(function);
+  if (failed(mesh))
+    return failure();
+  if (!*mesh) {
+    FailureOr<std::vector<std::vector<TensorRef>>> results =
+        interpret(function, {std::vector<TensorRef>(arguments)}, options);
+    if (failed(results))
+      return failure();
+    return results->front();
+  }
+
+  int64_t devices = (*mesh)->numDevices();
+  std::vector<std::vector<TensorRef>> parts(devices);
+  for (auto [type, argument] : llvm::zip(function.getArgumentTypes(), arguments)) {
+    ShardAttr shard = getShard(type);
+    if (shard && shard.getGlobalShape() != ArrayRef<int64_t>(argument->shape))
+      return function->emitError()
+             << "expected a global argument for " << type << ", found " << toString(*argument, 0);
+    for (int64_t device = 0; device < devices; ++device)
+      parts[device].push_back(shard ? std::make_shared<Tensor>(shardTensor(
+                                          *argument, layoutOf(shard, **mesh), **mesh, device))
+                                    : argument);
+  }
+  FailureOr<std::vector<std::vector<TensorRef>>> results = interpret(function, parts, options);
+  if (failed(results))
+    return failure();
+
+  std::vector<TensorRef> assembled;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    SmallVector<const Tensor *> pieces;
+    for (ArrayRef<TensorRef> list : *results)
+      pieces.push_back(list[i].get());
+    ShardAttr shard = getShard(type);
+    ArrayRef<int64_t> shape = shard ? shard.getGlobalShape() : pieces.front()->shape;
+    Layout layout = shard ? layoutOf(shard, **mesh) : Layout::replicated(shape.size());
+    std::string error;
+    std::optional<Tensor> whole = assembleTensor(pieces, shape, layout, **mesh, error);
+    if (!whole)
+      return function->emitError() << "result " << i << ": " << error;
+    assembled.push_back(std::make_shared<Tensor>(std::move(*whole)));
+  }
+  return assembled;
+}
