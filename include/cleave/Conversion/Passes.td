@@ -62,4 +62,32 @@ def LinalgToRowLoops : Pass<"cleave-linalg-to-row-loops", "mlir::ModuleOp"> {
                            "mlir::scf::SCFDialect"];
 }
 
+def LowerToExec : Pass<"cleave-lower-to-exec", "mlir::ModuleOp"> {
+  let summary = "Lower local functions to instruction lists";
+  let description = [{
+    Assumes: entries in local form (`cleave-partition`), whose ops are kernels that `cleave-form-kernels`
+    has outlined, matrix products, attention, reshapes, collectives and arithmetic on device coordinates.
+
+    Guarantees: an `exec.entry` for each, with `exec.state` for the parameters. Arguments and results
+    have places in their regions, results are written there by the op that makes them where that is
+    possible; scratch buffers wait for `cleave-pack-memory`. Matrix products become `exec.gemm` with
+    strides, an operand is copied only where no strides describe it; padding of the outermost
+    contracting dimension is left out of the sum by a rank-dependent `k`. Reshapes are free. Any other
+    graph op becomes a kernel of its own.
+
+    Collectives run on stream 1 in program order. Each waits for what stream 0 was given before it, and
+    stream 0 waits at the place of `cleave.done`, or of the collective itself if it was not started.
+
+    ```mlir
+    %1 = graph.dot_general %x, %w contract [1] x [1] : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+    ```
+    becomes
+    ```mlir
+    %e = exec.gemm %x, %w, %y : f32 -> f32 batch 1 m 8 n 32 k 64
+        strides [0, 64, 1], [0, 1, 64], [256, 32, 1] stream 0
+    ```
+  }];
+  let dependentDialects = ["cleave::exec::ExecDialect"];
+}
+
 #endif // CLEAVE_CONVERSION_PASSES

@@ -1,0 +1,138 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments and results of an entry: states, inputs, outputs and their places.
+
+#include "EntryLowering.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace cleave;
+using namespace cleave::exec;
+
+static int64_t aligned(int64_t bytes) { return llvm::alignTo(bytes, 64); }
+
+TensorAttr EntryLowering::describe(StringRef name, RankedTensorType local, int64_t offset) {
+  ShardingAttr sharding;
+  if (ShardAttr shard = getShard(local))
+    sharding = shardingOf(builder_.getContext(), meshSymbol_, *mesh_, layoutOf(shard, *mesh_));
+  else
+    sharding =
+        shardingOf(builder_.getContext(), meshSymbol_, *mesh_, Layout::replicated(local.getRank()));
+  return TensorAttr::get(builder_.getContext(), name, globalType(local), sharding, offset,
+                         byteSize(local));
+}
+
+LogicalResult EntryLowering::addState(BlockArgument argument, FlatSymbolRefAttr symbol) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  auto declared = shared_.symbols.lookup<cleave::StateOp>(symbol.getValue());
+  std::string name = symbol.getValue().str();
+  auto state = shared_.symbols.lookup<exec::StateOp>(name);
+  if (declared) {
+    OpBuilder builder(declared);
+    TensorAttr tensor = describe(name, type, shared_.stateBytes);
+    shared_.stateBytes += aligned(tensor.getBytes());
+    auto kind = exec::StateKind::Weight;
+    if (auto text = declared.getKind())
+      kind = symbolizeStateKind(*text).value_or(exec::StateKind::Other);
+    StringAttr checkpoint = declared.getCheckpointAttr();
+    DenseI64ArrayAttr checkpointShape = declared.getCheckpointShapeAttr();
+    shared_.symbols.erase(declared);
+    state = exec::StateOp::create(builder, argument.getLoc(), name, kind, tensor, checkpoint,
+                                  checkpointShape);
+    shared_.symbols.insert(state);
+  } else if (!state) {
+    return function_.emitOpError("argument ")
+           << argument.getArgNumber() << " reads the state @" << name << ", which is not declared";
+  } else if (state.getTensor() != describe(name, type, state.getTensor().getOffset())) {
+    return function_.emitOpError("argument ")
+           << argument.getArgNumber() << " reads the state @" << name
+           << " in another type or sharding than an entry before it";
+  }
+  Value buffer =
+      makeBuffer(exec::Region::State, state.getTensor().getBytes(), state.getTensor().getOffset());
+  define(argument, buffer);
+  return success();
+}
+
+LogicalResult EntryLowering::lowerArguments() {
+  SmallVector<Attribute> inputs, states;
+  int64_t inputBytes = 0;
+  for (BlockArgument argument : function_.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type)
+      return function_.emitOpError("argument ") << index << " is no tensor";
+    if (auto symbol =
+            function_.getArgAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr)) {
+      if (failed(addState(argument, symbol)))
+        return failure();
+      states.push_back(symbol);
+      continue;
+    }
+    auto name = function_.getArgAttrOfType<StringAttr>(index, CleaveDialect::kInputAttr);
+    std::string text = name ? name.str() : "arg" + std::to_string(index);
+    TensorAttr tensor = describe(text, type, inputBytes);
+    Value buffer = makeBuffer(exec::Region::Input, tensor.getBytes(), tensor.getOffset());
+    define(argument, buffer);
+    inputBytes += aligned(tensor.getBytes());
+    inputs.push_back(tensor);
+  }
+  entry_.setInputsAttr(builder_.getArrayAttr(inputs));
+  entry_.setStatesAttr(builder_.getArrayAttr(states));
+  entry_.setInputBytes(inputBytes);
+  return success();
+}
+
+/// The value whose op writes the memory of `value`: what reshapes and waits pass on.
+static Value producing(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<graph::ReshapeOp, DoneOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+LogicalResult EntryLowering::assignOutputs() {
+  auto ret = cast<func::ReturnOp>(function_.getBody().front().getTerminator());
+  SmallVector<Attribute> outputs;
+  int64_t outputBytes = 0;
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return ret.emitOpError("result ") << index << " is no tensor";
+    auto name = function_.getResultAttrOfType<StringAttr>(index, CleaveDialect::kOutputAttr);
+    std::string text = name ? name.str() : "out" + std::to_string(index);
+    TensorAttr tensor = describe(text, type, outputBytes);
+    outputBytes += aligned(tensor.getBytes());
+    outputs.push_back(tensor);
+    Value buffer = makeBuffer(exec::Region::Output, tensor.getBytes(), tensor.getOffset());
+    Value source = producing(value);
+    if (!isa<BlockArgument>(source) && !outputs_.count(source))
+      outputs_[source] = buffer;
+    else
+      outputs_[value] = buffer; // Copied at the end.
+  }
+  entry_.setOutputsAttr(builder_.getArrayAttr(outputs));
+  entry_.setOutputBytes(outputBytes);
+  return success();
+}
+
+LogicalResult EntryLowering::lowerReturn(func::ReturnOp op) {
+  int64_t offset = 0;
+  for (Value value : op.getOperands()) {
+    Value buffer = dense(value, op);
+    auto root = buffer.getDefiningOp<BufferOp>();
+    int64_t bytes = byteSize(cast<RankedTensorType>(value.getType()));
+    bool inPlace = root && root.getRegion() == exec::Region::Output &&
+                   int64_t(root.getOffset().value_or(-1)) == offset;
+    if (!inPlace && bytes > 0) {
+      Value target = makeBuffer(exec::Region::Output, bytes, offset);
+      emit<CopyOp>(op, 0, buffer, target);
+    }
+    offset += aligned(bytes);
+  }
+  return success();
+}

@@ -1,0 +1,200 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CommandLine.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <iostream>
+#include <memory>
+
+using namespace cleave::tool;
+
+namespace {
+
+constexpr const char *kCompileExamples = R"(Examples:
+  cleave compile ./llama -o llama.cleave --mesh dp=2,tp=4 --batch 8 --seq 256
+  cleave compile ./llama -o llama.cleave --mesh fsdp=8 --batch 8 --seq 256 --dtype bf16
+  cleave compile ./llama --mesh tp=8 --batch 1 --seq 128 --stop-after partition --emit mlir
+  cleave compile program.mlir -o program.cleave --mesh tp=2
+
+Axis names carry roles: dp shards the batch; fsdp shards the batch and the parameters, which are
+gathered before use; tp shards attention heads, the MLP and the vocabulary.
+Phases, in order: import, plan, propagate, reshard, partition, merge, overlap, lower, verify, write.)";
+
+constexpr const char *kRunExamples = R"(Examples:
+  cleave run llama.cleave --weights ./llama --inputs in.safetensors --outputs out.safetensors
+  cleave run llama.cleave --weights ./llama --outputs out.safetensors --threads 2
+
+The inputs file names the entry's inputs (input_ids and labels, I64 [batch, seq]; labels at the
+positions of input_ids, -100 ignored). Without --inputs they are drawn from --seed.)";
+
+constexpr const char *kVerifyExamples = R"(Examples:
+  cleave verify llama.cleave --weights ./llama
+  cleave verify llama.cleave --weights ./llama --reference reference.safetensors
+  cleave verify llama.cleave --interleavings 100
+
+Exit status: 0 the program computes what the unsharded one does, 1 it does not, 2 bad input.)";
+
+constexpr const char *kInspectExamples = R"(Examples:
+  cleave inspect llama.cleave
+  cleave inspect llama.cleave --json)";
+
+constexpr const char *kExplainExamples = R"(Examples:
+  cleave explain llama.cleave
+  cleave explain llama.cleave --json)";
+
+constexpr const char *kFooter = R"(Examples:
+  cleave compile ./llama -o llama.cleave --mesh dp=2,tp=4 --batch 8 --seq 256
+  cleave run llama.cleave --weights ./llama --outputs out.safetensors
+  cleave verify llama.cleave --weights ./llama
+  cleave inspect llama.cleave
+  cleave explain llama.cleave
+
+`cleave COMMAND --help` describes a command.)";
+
+void addCompile(CLI::App &app, CompileArgs &a) {
+  CLI::App *c = app.add_subcommand("compile", "Shard a model over a mesh and write an executable");
+  c->add_option(
+       "model", a.model,
+       "A Hugging Face folder, its config.json alone, or a .mlir file of the graph dialect")
+      ->required();
+  c->add_option("-o,--output", a.output, "The executable to write (.cleave)");
+  c->add_option("--mesh", a.mesh, "Device mesh: axis=size, comma separated, e.g. dp=2,tp=4")
+      ->required();
+  c->add_option("--batch", a.batch, "Global batch size, in rows")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 24))
+      ->capture_default_str();
+  c->add_option("--seq", a.sequence, "Sequence length, in tokens")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 24))
+      ->capture_default_str();
+  c->add_option("--entry", a.entry, "What to compile: forward")
+      ->check(CLI::IsMember({"forward"}))
+      ->capture_default_str();
+  c->add_option("--dtype", a.dtype, "Type of weights and activations: f32 or bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  c->add_flag("--sequence-parallel", a.sequenceParallel,
+              "Shard the regions between tensor-parallel blocks over the sequence");
+  c->add_option("--strategy", a.strategyFile,
+                "JSON file that overrides the tables from logical axes to mesh axes");
+  c->add_option("--cpu", a.cpu,
+                "Kernels for: baseline (x86-64-v3, and x86-64-v4 chosen at load) or native")
+      ->check(CLI::IsMember({"baseline", "native"}))
+      ->capture_default_str();
+  c->add_flag("--no-overlap", a.noOverlap, "Keep every collective where its result is needed");
+  c->add_option("--stop-after", a.stopAfter, "Stop after this phase");
+  c->add_option("--emit", a.emit, "With --stop-after: print the program there, as mlir")
+      ->check(CLI::IsMember({"mlir"}));
+  c->add_flag("--timing", a.timing, "Print the time of every pass to stderr");
+  c->footer(kCompileExamples);
+}
+
+void addRun(CLI::App &app, RunArgs &a) {
+  CLI::App *c = app.add_subcommand("run", "Run an executable on logical devices of this machine");
+  c->add_option("executable", a.executable, "The .cleave file")->required();
+  c->add_option("--weights", a.weights,
+                "Folder (or file) of safetensors with the model's weights; needed where the "
+                "executable has weights");
+  c->add_option("--inputs", a.inputs, "Safetensors file with the entry's inputs by name");
+  c->add_option("--outputs", a.outputs, "Safetensors file to write the outputs to");
+  c->add_option("--entry", a.entry, "Entry point; default: the only one");
+  c->add_option("--threads", a.threads, "Worker threads; 0: one a core")
+      ->check(CLI::Range(int64_t(0), int64_t(4096)))
+      ->capture_default_str();
+  c->add_option("--seed", a.seed, "Seed of the inputs when --inputs is not given")
+      ->capture_default_str();
+  c->add_option("--interleave", a.interleave,
+                "Execute one legal interleaving of all streams, drawn from this seed; 0: off")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  c->add_option("--repeat", a.repeat, "Run this many times and report the best time")
+      ->check(CLI::Range(int64_t(1), int64_t(1000000)))
+      ->capture_default_str();
+  c->add_flag("--poison", a.poison, "Fill padding and unwritten memory with NaN before the run");
+  c->add_flag("--json", a.json, "Print the report as JSON");
+  c->footer(kRunExamples);
+}
+
+void addVerify(CLI::App &app, VerifyArgs &a) {
+  CLI::App *c = app.add_subcommand(
+      "verify", "Check that an executable computes what the unsharded program does");
+  c->add_option("executable", a.executable, "The .cleave file")->required();
+  c->add_option("--weights", a.weights,
+                "Folder (or file) of safetensors; without it weights are drawn from --seed");
+  c->add_option("--reference", a.reference,
+                "Safetensors file with inputs and expected outputs to compare with");
+  c->add_option("--entry", a.entry, "Entry point; default: the only one");
+  c->add_option("--threads", a.threads, "Worker threads; 0: one a core")
+      ->check(CLI::Range(int64_t(0), int64_t(4096)))
+      ->capture_default_str();
+  c->add_option("--seed", a.seed, "Seed of inputs and weights that are not given")
+      ->capture_default_str();
+  c->add_option("--interleavings", a.interleavings,
+                "Random legal interleavings that must give the same bits")
+      ->check(CLI::Range(int64_t(0), int64_t(100000)))
+      ->capture_default_str();
+  c->add_option("--oracle-limit", a.oracleLimit,
+                "Largest estimate, in operations, for which the float64 oracle is run")
+      ->capture_default_str();
+  c->add_flag("--json", a.json, "Print the report as JSON");
+  c->footer(kVerifyExamples);
+}
+
+void addInspect(CLI::App &app, const char *name, const char *description, const char *footer,
+                InspectArgs &a) {
+  CLI::App *c = app.add_subcommand(name, description);
+  c->add_option("executable", a.executable, "The .cleave file")->required();
+  c->add_option("--entry", a.entry, "Entry point; default: all");
+  c->add_flag("--json", a.json, "Print as JSON");
+  c->footer(footer);
+}
+
+} // namespace
+
+bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLine &result,
+                                    int &exitCode) {
+  CLI::App app("Cleave shards transformer graphs over device meshes and runs them.", "cleave");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("cleave ") + CLEAVE_VERSION);
+  app.footer(kFooter);
+  app.get_formatter()->column_width(34);
+  addCompile(app, result.compile);
+  addRun(app, result.run);
+  addVerify(app, result.verify);
+  addInspect(app, "inspect", "Show mesh, signature, memory, collectives and kernels",
+             kInspectExamples, result.inspect);
+  addInspect(app, "explain", "Say for every collective what caused it", kExplainExamples,
+             result.inspect);
+
+  for (int i = 0; i < argc; ++i)
+    result.text += (i ? " " : "") + std::string(i ? argv[i] : "cleave");
+  exitCode = kSuccess;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &request) { // --help, --version
+    app.exit(request, std::cout, std::cerr);
+    return false;
+  } catch (const CLI::ParseError &error) {
+    std::string message = error.what();
+    for (char &c : message)
+      if (c == '\n')
+        c = ' ';
+    std::string command = app.get_subcommands().empty()
+                              ? std::string()
+                              : " " + app.get_subcommands().front()->get_name();
+    std::cerr << "cleave" << command << ": error: " << message << " (see cleave" << command
+              << " --help)\n";
+    exitCode = kBadInput;
+    return false;
+  }
+  std::string name = app.get_subcommands().front()->get_name();
+  using Command = CommandLine::Command;
+  result.command = name == "compile"   ? Command::Compile
+                   : name == "run"     ? Command::Run
+                   : name == "verify"  ? Command::Verify
+                   : name == "inspect" ? Command::Inspect
+                                       : Command::Explain;
+  return true;
+}

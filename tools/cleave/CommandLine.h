@@ -1,0 +1,57 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the user asked for, as plain values. Parsing knows no MLIR; the commands know no flags.
+#ifndef CLEAVE_TOOLS_COMMANDLINE_H
+#define CLEAVE_TOOLS_COMMANDLINE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cleave::tool {
+
+/// Exit codes: 0 success, 1 a check failed (verify), 2 bad input.
+enum ExitCode { kSuccess = 0, kMismatch = 1, kBadInput = 2 };
+
+struct CompileArgs {
+  std::string model, output, mesh, entry = "forward", dtype = "f32", cpu = "baseline";
+  std::string strategyFile, stopAfter, emit;
+  int64_t batch = 1, sequence = 128;
+  bool sequenceParallel = false, noOverlap = false, timing = false;
+};
+
+struct RunArgs {
+  std::string executable, weights, inputs, outputs, entry;
+  int64_t threads = 0, seed = 0, interleave = 0, repeat = 1;
+  bool json = false, poison = false;
+};
+
+struct VerifyArgs {
+  std::string executable, weights, reference, entry;
+  int64_t threads = 0, seed = 0, interleavings = 1;
+  double oracleLimit = 2e10;
+  bool json = false;
+};
+
+struct InspectArgs {
+  std::string executable, entry;
+  bool json = false;
+};
+
+struct CommandLine {
+  enum class Command { None, Compile, Run, Verify, Inspect, Explain } command = Command::None;
+  CompileArgs compile;
+  RunArgs run;
+  VerifyArgs verify;
+  InspectArgs inspect; ///< also explain
+  std::string text;    ///< the command as typed, recorded in the executable
+};
+
+/// Parses argv. Returns true to go on; false to leave at once with `exitCode` (help was printed, or
+/// an error line was).
+bool parseCommandLine(int argc, const char *const *argv, CommandLine &result, int &exitCode);
+
+} // namespace cleave::tool
+
+#endif // CLEAVE_TOOLS_COMMANDLINE_H

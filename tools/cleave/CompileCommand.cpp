@@ -1,0 +1,78 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "Commands.h"
+#include "Diagnostics.h"
+
+#include "cleave/Pipelines/Compile.h"
+#include "cleave/Pipelines/Register.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace cleave;
+
+int cleave::tool::compileCommand(const CompileArgs &args, const std::string &commandText) {
+  CompileOptions options;
+  options.model = args.model;
+  options.mesh = args.mesh;
+  options.batch = args.batch;
+  options.sequence = args.sequence;
+  options.entry = args.entry;
+  options.bf16 = args.dtype == "bf16";
+  options.nativeCpu = args.cpu == "native";
+  options.timing = args.timing;
+  options.command = commandText;
+  options.phases.sequenceParallel = args.sequenceParallel;
+  options.phases.strategyFile = args.strategyFile;
+  options.phases.overlap = !args.noOverlap;
+
+  bool emitMlir = args.emit == "mlir";
+  if (!args.stopAfter.empty()) {
+    std::optional<Phase> last = parsePhase(args.stopAfter);
+    if (!last)
+      return reportError("compile", "--stop-after: unknown phase '" + args.stopAfter +
+                                        "'; the phases are " + llvm::join(phaseNames(), ", "));
+    options.phases.last = *last;
+  }
+  if (emitMlir && options.phases.last == Phase::Write)
+    return reportError("compile", "--emit mlir needs --stop-after with a phase before write");
+  if (options.phases.last == Phase::Write && args.output.empty())
+    return reportError("compile", "no output: give -o FILE.cleave (or --stop-after PHASE)");
+  if (options.phases.last != Phase::Write && !args.output.empty() && !emitMlir)
+    return reportError("compile", "--stop-after ends before the executable is written: leave out "
+                                  "-o, or add --emit mlir to write the program there");
+
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllPasses();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticPrinter printer(&context, "compile");
+  CompileResult result;
+  if (mlir::failed(compile(&context, options, result)))
+    return printer.hadError() ? int(kBadInput)
+                              : reportError("compile", "failed without a reason: this is a bug");
+  for (const std::string &warning : result.warnings)
+    reportWarning("compile", warning);
+
+  if (options.phases.last == Phase::Write) {
+    std::string error;
+    if (!writeFileAtomically(args.output, result.executable, error))
+      return reportError("compile", error);
+    return kSuccess;
+  }
+  if (!emitMlir)
+    return kSuccess;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  result.module->print(os);
+  os << "\n";
+  if (args.output.empty()) {
+    llvm::outs() << text;
+    return kSuccess;
+  }
+  std::string error;
+  return writeFileAtomically(args.output, text, error) ? int(kSuccess)
+                                                       : reportError("compile", error);
+}
