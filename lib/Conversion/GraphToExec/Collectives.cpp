@@ -4,7 +4,6 @@
 // Collectives of local tensors as instructions with a geometry.
 
 #include "EntryLowering.h"
-#include "EntryLoweringEmit.h"
 
 using namespace mlir;
 using namespace cleave;

@@ -4,7 +4,6 @@
 // Ops to instructions, in order, on two streams.
 
 #include "EntryLowering.h"
-#include "EntryLoweringEmit.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -86,7 +86,8 @@ private:
   /// How many elements of `dim` of a local tensor are not padding; null if all are, on every rank.
   exec::ExprAttr validSize(ShardAttr shard, int64_t dim, int64_t local);
 
-  // Instructions.
+  /// Builds an instruction of `stream` from the op's own operands and attributes, and what `finish`
+  /// adds: waits and the source's name.
   template <typename OpT, typename... Args>
   OpT emit(mlir::Operation *from, int64_t stream, Args &&...args);
   void finish(exec::InstructionOpInterface instruction, mlir::Operation *from);
@@ -108,6 +109,15 @@ private:
   mlir::Value lastCompute_;                 ///< event of the last instruction of stream 0
   llvm::SmallVector<mlir::Value> unwaited_; ///< events that the next one of stream 0 waits for
 };
+
+template <typename OpT, typename... Args>
+OpT EntryLowering::emit(mlir::Operation *from, int64_t stream, Args &&...args) {
+  auto op = OpT::create(builder_, from->getLoc(), exec::EventType::get(builder_.getContext()),
+                        std::forward<Args>(args)..., mlir::ValueRange(),
+                        builder_.getI64IntegerAttr(stream), mlir::StringAttr(), mlir::StringAttr());
+  finish(op, from);
+  return op;
+}
 
 } // namespace cleave
 

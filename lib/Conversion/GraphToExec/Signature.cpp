@@ -30,7 +30,8 @@ LogicalResult EntryLowering::addState(BlockArgument argument, FlatSymbolRefAttr 
   std::string name = symbol.getValue().str();
   auto state = shared_.symbols.lookup<exec::StateOp>(name);
   if (declared) {
-    OpBuilder builder(declared);
+    OpBuilder builder(declared.getContext());
+    builder.setInsertionPointAfter(declared);
     TensorAttr tensor = describe(name, type, shared_.stateBytes);
     shared_.stateBytes += aligned(tensor.getBytes());
     auto kind = exec::StateKind::Weight;
