@@ -182,7 +182,7 @@ absl::StatusOr<GemmPlanPtr> planProduct(const Product &product) {
     // few rows share the copy.
     bool few =
         product.m == 1 || product.n == 1 ||
-        (product.a.rowMajor() && (product.m <= 8 || (product.b.rowMajor() && product.m <= 32)));
+        (product.a.rowMajor() && (product.m <= 4 || (product.b.rowMajor() && product.m <= 32)));
     GemmPlanPtr plan = few && product.batch == 1 ? nullptr : planMatmul(product, false);
     return plan ? std::move(plan) : planSgemm(product);
   }
