@@ -1,0 +1,222 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JSON text that `cleave inspect` and `cleave explain` are made from.
+
+#include "core/executable.h"
+#include "core/expr.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace cleave::rt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char *const kStateKinds[] = {"weight", "gradient", "optimizer", "cache", "other"};
+const char *const kReductions[] = {"sum", "max", "min"};
+
+Json axesJson(std::span<const AxisPart> parts, const Mesh &mesh) {
+  Json axes = Json::array();
+  for (const AxisPart &part : parts)
+    axes.push_back(part.preSize == 1 && part.size == mesh.axisSize(part.axis)
+                       ? mesh.axisName(part.axis)
+                       : mesh.toString(part));
+  return axes;
+}
+
+Json tensorJson(const TensorInfo &t, const Mesh &mesh) {
+  Json sharding = Json::array();
+  for (const auto &dim : t.dims)
+    sharding.push_back(axesJson(dim, mesh));
+  return {{"name", t.name},
+          {"dtype", nameOf(t.dtype)},
+          {"shape", t.shape},
+          {"sharding", std::move(sharding)},
+          {"local_shape", t.localShape},
+          {"bytes_per_device", t.bytes},
+          {"offset", t.offset}};
+}
+
+Json tensorsJson(const std::vector<TensorInfo> &tensors, const Mesh &mesh) {
+  Json list = Json::array();
+  for (const TensorInfo &t : tensors)
+    list.push_back(tensorJson(t, mesh));
+  return list;
+}
+
+std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
+
+class EntryDescriber {
+public:
+  EntryDescriber(const Executable &executable, const EntryInfo &entry)
+      : executable_(executable), mesh_(executable.mesh()), entry_(entry) {}
+
+  Json describe() {
+    Json counts = Json::object(), collectives = Json::array(), gemms = Json::array(),
+         attentions = Json::array();
+    const auto &instrs = *entry_.schema->instrs();
+    for (flatbuffers::uoffset_t i = 0; i < instrs.size(); ++i) {
+      const fb::Instr &instr = *instrs[i];
+      Json &count = counts[operationName(instr)];
+      count = count.is_null() ? 1 : count.get<uint64_t>() + 1;
+      if (const fb::Collective *c = instr.op_as_Collective())
+        collectives.push_back(collective(i, instr, *c));
+      else if (const fb::Gemm *g = instr.op_as_Gemm())
+        gemms.push_back(gemm(i, instr, *g));
+      else if (const fb::Attention *a = instr.op_as_Attention())
+        attentions.push_back(attention(i, instr, *a));
+    }
+    Json states = Json::array();
+    for (uint32_t s : entry_.states)
+      states.push_back(executable_.states()[s].tensor.name);
+    return {{"name", entry_.name},
+            {"inputs", tensorsJson(entry_.inputs, mesh_)},
+            {"outputs", tensorsJson(entry_.outputs, mesh_)},
+            {"states", std::move(states)},
+            {"memory_per_device", memory()},
+            {"instructions", instrs.size()},
+            {"instruction_counts", std::move(counts)},
+            {"collectives", std::move(collectives)},
+            {"gemms", std::move(gemms)},
+            {"attentions", std::move(attentions)}};
+  }
+
+private:
+  /// Fields that all listed instructions have.
+  Json base(uint32_t index, const fb::Instr &instr) const {
+    Json j = {{"instruction", index}, {"stream", instr.stream()}};
+    const auto *sites = executable_.schema().sites();
+    if (sites && instr.site() < sites->size()) {
+      const fb::Site &site = *sites->Get(instr.site());
+      j["site"] = textOf(site.name());
+      j["op"] = textOf(site.op());
+      j["reason"] = textOf(site.reason());
+    }
+    return j;
+  }
+
+  Json memory() const {
+    Json m = Json::object();
+    uint64_t total = 0;
+    auto add = [&](const char *name, fb::Region region) {
+      m[name] = entry_.regionBytes[size_t(region)];
+      total += entry_.regionBytes[size_t(region)];
+    };
+    add("state", fb::Region::State);
+    add("input", fb::Region::Input);
+    add("output", fb::Region::Output);
+    add("stash", fb::Region::Stash);
+    add("scratch", fb::Region::Scratch);
+    add("workspace", fb::Region::Workspace);
+    m["total"] = total;
+    return m;
+  }
+
+  Json collective(uint32_t index, const fb::Instr &instr, const fb::Collective &c) const {
+    Json j = base(index, instr);
+    j["kind"] = collectiveName(c.kind());
+    bool permute = c.kind() == fb::CollectiveKind::Permute;
+    if (!permute) {
+      j["axes"] = axesJson(entry_.axisLists[c.axes()], mesh_);
+      j["participants"] = shardCount(entry_.axisLists[c.axes()]);
+    }
+    if (c.kind() == fb::CollectiveKind::AllReduce || c.kind() == fb::CollectiveKind::ReduceScatter)
+      j["reduction"] = kReductions[size_t(c.reduction())];
+    j["dtype"] = nameOf(c.dtype());
+    j["source_bytes"] = c.src()->bytes();
+    j["result_bytes"] = c.dst()->bytes();
+    j["ring_bytes"] = c.ring_bytes();
+    return j;
+  }
+
+  /// A constant as a number; what depends on the rank as its bound.
+  uint64_t extent(const fb::Expr *expr, uint64_t bound) const {
+    if (!expr || !isConstant(*expr))
+      return bound;
+    auto value = evaluate(*expr, {});
+    return value.ok() ? uint64_t(*value) : bound;
+  }
+
+  Json gemm(uint32_t index, const fb::Instr &instr, const fb::Gemm &g) const {
+    Json j = base(index, instr);
+    j["dtype"] = nameOf(g.dtype_ab());
+    j["result_dtype"] = nameOf(g.dtype_c());
+    uint64_t m = extent(g.m(), g.m_max()), n = extent(g.n(), g.n_max()),
+             k = extent(g.k(), g.k_max());
+    j["batch"] = g.batch();
+    j["m"] = m;
+    j["n"] = n;
+    j["k"] = k;
+    j["accumulate"] = g.accumulate();
+    j["flops"] = 2.0 * double(g.batch()) * double(m) * double(n) * double(k);
+    return j;
+  }
+
+  Json attention(uint32_t index, const fb::Instr &instr, const fb::Attention &a) const {
+    Json j = base(index, instr);
+    j["dtype"] = nameOf(a.dtype());
+    j["batch"] = a.batch();
+    j["sq"] = a.sq();
+    j["skv"] = a.skv();
+    j["kv_heads"] = a.kv_heads();
+    j["groups"] = a.groups();
+    j["d"] = a.d();
+    j["dv"] = a.dv();
+    j["causal"] = a.causal();
+    j["window"] = a.window();
+    return j;
+  }
+
+  const Executable &executable_;
+  const Mesh &mesh_;
+  const EntryInfo &entry_;
+};
+
+} // namespace
+
+std::string Executable::describeJson() const {
+  Json axes = Json::array();
+  for (size_t i = 0; i < mesh_.numAxes(); ++i)
+    axes.push_back({{"name", mesh_.axisName(i)}, {"size", mesh_.axisSize(i)}});
+  Json states = Json::array();
+  for (const StateInfo &state : states_) {
+    Json j = tensorJson(state.tensor, mesh_);
+    j["kind"] = kStateKinds[size_t(state.kind)];
+    if (!state.checkpointName.empty()) {
+      j["checkpoint_name"] = state.checkpointName;
+      j["checkpoint_shape"] = state.checkpointShape;
+    }
+    states.push_back(std::move(j));
+  }
+  Json entries = Json::array();
+  for (const EntryInfo &entry : entries_)
+    entries.push_back(EntryDescriber(*this, entry).describe());
+  Json kernels = Json::array();
+  if (root_->kernels())
+    for (const fb::Kernel *k : *root_->kernels())
+      kernels.push_back({{"symbol", k->symbol()->str()},
+                         {"buffers", k->buffers()},
+                         {"scalars", k->scalars()},
+                         {"description", textOf(k->description())}});
+  Json objects = Json::array();
+  if (root_->kernel_objects())
+    for (const fb::KernelObject *o : *root_->kernel_objects())
+      objects.push_back({{"isa", o->isa()->str()}, {"bytes", o->object()->size()}});
+  Json root = {
+      {"format_version", root_->format_version()},
+      {"compiler", textOf(root_->compiler())},
+      {"command", textOf(root_->command())},
+      {"mesh",
+       {{"name", mesh_.name()}, {"axes", std::move(axes)}, {"devices", mesh_.numDevices()}}},
+      {"state_bytes_per_device", root_->state_bytes()},
+      {"states", std::move(states)},
+      {"entries", std::move(entries)},
+      {"kernels", std::move(kernels)},
+      {"kernel_objects", std::move(objects)},
+      {"token_limit", root_->token_limit()}};
+  // Bytes that are not UTF-8 are replaced: the text is for reading.
+  return root.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace cleave::rt
