@@ -181,6 +181,15 @@ func.func private @f() -> (tensor<8xf32> {cleave.output})
 
 // -----
 
+cleave.mesh @mesh = <["x"=2, "y"=8]>
+func.func @f(%arg0: tensor<8xf32>) {
+  // expected-error @below {{has its result's sharding already; remove 'cleave.shardings'}}
+  %0 = cleave.reshard %arg0 <@mesh, [{"x"}]> {cleave.shardings = [#cleave.sharding<@mesh, [{"y"}]>]} : tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%arg0: tensor<8xf32>) {
   // expected-error @below {{'cleave.shardings' must be an array with one entry a result, found 1 : i64}}
   %0 = arith.addf %arg0, %arg0 {cleave.shardings = 1} : tensor<8xf32>

@@ -48,6 +48,8 @@ static LogicalResult verifyPerResult(Operation *op, NamedAttribute attribute,
 }
 
 static LogicalResult verifyShardings(Operation *op, NamedAttribute attribute) {
+  if (isa<ShardingConstraintOp, ReshardOp, CollectiveOpInterface, DoneOp, ManualComputationOp>(op))
+    return op->emitOpError() << "has its result's sharding already; remove 'cleave.shardings'";
   return verifyPerResult<ShardingAttr>(op, attribute,
                                        [&](ShardingAttr sharding, Type type, EmitError emitError) {
                                          return verifySharding(sharding, type, op, emitError);
