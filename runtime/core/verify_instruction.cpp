@@ -7,6 +7,7 @@
 #include "core/expr.h"
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace cleave::rt {
 namespace {
@@ -224,6 +225,8 @@ Status InstructionVerifier::verifyOp(const fb::Attention &op) {
     return bad("the results overlap");
   if (op.window() < -1)
     return bad("window is ", op.window());
+  if (!std::isfinite(op.scale()) || !std::isfinite(op.softcap()) || op.softcap() < 0)
+    return bad("scale is ", op.scale(), " and softcap is ", op.softcap());
   CLEAVE_RETURN_IF_ERROR(
       checkRange("query_offset", op.query_offset(), -int64_t(kMaxExtent), int64_t(kMaxExtent)));
   return checkRange("skv_valid", op.skv_valid(), 0, int64_t(op.skv()));
