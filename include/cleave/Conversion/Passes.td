@@ -6,6 +6,39 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FormKernels : Pass<"cleave-form-kernels", "mlir::ModuleOp"> {
+  let summary = "Gather ops of local functions into kernels";
+  let description = [{
+    Groups elementwise ops, reductions over trailing dimensions, norms and the like into kernels, moves
+    each out of its function into an `exec.kernel` and leaves an `exec.invoke`. Kernels with equal bodies
+    are one kernel, whatever layer they come from; numbers that depend on the rank are their scalars.
+
+    A kernel holds ops that depend on each other and can run in one nest of loops: over one space,
+    with the leading dimensions as rows where there is a reduction. Nothing that is in between, such as
+    a matrix product or a collective, is passed over, and a kernel may have several results. Constants,
+    positions, masks made of them, broadcasts and conversions to wider types are computed again in each
+    kernel that uses them.
+
+    Assumes local functions of one block (`cleave-partition`). Afterwards a function holds only
+    `exec.invoke`, `graph.dot_general`, `graph.attention`, collectives, `cleave.done`, index arithmetic,
+    and changes of shape: `graph.reshape`, and `graph.slice` and `graph.transpose` that feed matrix
+    products. A `cleave.mask_padding` stays where it masks the outermost contracting dimension of a matrix
+    product, which can then leave the padding out.
+
+    ```mlir
+    %1 = graph.add %x, %y : tensor<4x8xf32>
+    %2 = graph.rms_norm %1 eps = 1.0e-05 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %1:2 = exec.invoke @add_rms_norm_0(%x, %y)
+        : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    ```
+  }];
+  let statistics = [Statistic<"numKernels", "kernels", "distinct kernels">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "cleave::exec::ExecDialect", "cleave::graph::GraphDialect"];
+}
+
 def GraphToLinalg : Pass<"cleave-graph-to-linalg", "mlir::ModuleOp"> {
   let summary = "Turn the bodies of kernels into linalg on tensors";
   let description = [{

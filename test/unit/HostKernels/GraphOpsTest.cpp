@@ -371,4 +371,35 @@ exec.kernel @rope(%p: tensor<4xi64>, %x: tensor<2x4x3x16xf32>) -> tensor<2x4x3x1
     }
 }
 
+/// Reductions of two depths in one kernel: over the vocabulary, then over the rows.
+TEST(GraphOps, CrossEntropyInOneKernel) {
+  LoadedKernels kernels(R"(
+exec.kernel @k(%x: tensor<3x5x211xf32>, %l: tensor<3x5xi64>) -> (tensor<f32>, tensor<f32>) {
+  %0, %1 = graph.cross_entropy %x, %l ignore_index = -100
+      : (tensor<3x5x211xf32>, tensor<3x5xi64>) -> (tensor<f32>, tensor<f32>)
+  exec.yield %0, %1 : tensor<f32>, tensor<f32>
+})");
+  ASSERT_TRUE(kernels) << kernels.error();
+  Buffer<float> x(15 * 211), loss(1), count(1);
+  Buffer<int64_t> labels(15);
+  std::mt19937 random(6);
+  std::uniform_real_distribution<float> values(-20, 20);
+  for (float &value : x)
+    value = values(random);
+  double sum = 0;
+  for (int i = 0; i < 15; ++i) {
+    labels[i] = i % 4 == 3 ? -100 : i * 14;
+    double max = -INFINITY, total = 0;
+    for (int j = 0; j < 211; ++j)
+      max = std::max<double>(max, x[i * 211 + j]);
+    for (int j = 0; j < 211; ++j)
+      total += std::exp(x[i * 211 + j] - max);
+    if (labels[i] >= 0)
+      sum += std::log(total) + max - x[i * 211 + labels[i]];
+  }
+  kernels.call("k", {x.data(), labels.data(), loss.data(), count.data()});
+  EXPECT_EQ(count[0], 12);
+  EXPECT_NEAR(loss[0], sum / 12, 1e-5);
+}
+
 } // namespace

@@ -1,0 +1,330 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "KernelGrouping.h"
+
+#include "cleave/Dialect/Cleave/IR/CleaveOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/PriorityQueue.h"
+
+using namespace mlir;
+
+namespace cleave {
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static int64_t bits(Value value) {
+  return typeOf(value).getNumElements() * typeOf(value).getElementType().getIntOrFloatBitWidth();
+}
+
+/// Operands that a kernel reads at other positions than those it computes at: they must be in
+/// memory.
+static SmallVector<Value> gatheredOperands(Operation *op) {
+  if (auto embedding = dyn_cast<graph::EmbeddingOp>(op))
+    return {embedding.getTable()};
+  return {};
+}
+
+//===-- roles --------------------------------------------------------------------------------===//
+
+/// True if the two shapes differ in dimensions of size 1 only.
+static bool sameWithoutUnits(RankedTensorType x, RankedTensorType y) {
+  auto isLarge = [](int64_t size) { return size != 1; };
+  return llvm::equal(llvm::make_filter_range(x.getShape(), isLarge),
+                     llvm::make_filter_range(y.getShape(), isLarge));
+}
+
+/// A chain of slices, transposes and reshapes that ends in matrix products, which read any strides.
+static bool feedsProductsOnly(Operation *op) {
+  if (op->use_empty())
+    return false;
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    if (isa<graph::DotGeneralOp>(user))
+      return true;
+    return isa<graph::SliceOp, graph::TransposeOp, graph::ReshapeOp>(user) &&
+           feedsProductsOnly(user);
+  });
+}
+
+static bool isMatrixProduct(graph::DotGeneralOp op) {
+  Type lhs = typeOf(op.getLhs()).getElementType(), rhs = typeOf(op.getRhs()).getElementType();
+  Type result = op.getResult().getType().getElementType();
+  return lhs == rhs && (lhs.isF32() || lhs.isBF16()) && (result.isF32() || result == lhs);
+}
+
+/// Masks and the like: made of constants and positions alone.
+bool KernelGrouping::isFree(Operation *op) const {
+  if (isa<graph::ConstantOp, graph::IotaOp>(op))
+    return true;
+  if (!isa<graph::BroadcastOp, graph::CompareOp, graph::SelectOp, graph::AddOp, graph::SubtractOp,
+           graph::MultiplyOp, graph::AndOp, graph::OrOp, graph::NotOp, graph::ConvertOp>(op))
+    return false;
+  return llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return free_.contains(operand.getDefiningOp()); });
+}
+
+OpRole KernelGrouping::classify(Operation *op) const {
+  if (isa_and_present<arith::ArithDialect>(op->getDialect()) || isa<DeviceCoordOp>(op))
+    return OpRole::Index;
+  if (isa<graph::BroadcastOp>(op) || free_.contains(op))
+    return OpRole::Inlined;
+  if (isa<graph::SliceOp, graph::TransposeOp>(op))
+    return feedsProductsOnly(op) ? OpRole::View : OpRole::Inlined;
+  if (isa<graph::ReshapeOp>(op)) {
+    if (feedsProductsOnly(op))
+      return OpRole::View;
+    return sameWithoutUnits(typeOf(op->getOperand(0)), typeOf(op->getResult(0))) ? OpRole::Inlined
+                                                                                 : OpRole::View;
+  }
+  // Reading the narrow value again is less traffic than storing the wide one.
+  if (isa<graph::ConvertOp>(op) && bits(op->getOperand(0)) <= bits(op->getResult(0)))
+    return OpRole::Inlined;
+  if (auto dot = dyn_cast<graph::DotGeneralOp>(op))
+    return isMatrixProduct(dot) ? OpRole::Barrier : OpRole::Fusible;
+  if (isa_and_present<graph::GraphDialect>(op->getDialect()) && !isa<graph::AttentionOp>(op))
+    return OpRole::Fusible;
+  return OpRole::Barrier;
+}
+
+//===-- nodes --------------------------------------------------------------------------------===//
+
+int KernelGrouping::resolve(int id) const {
+  while (id >= 0 && nodes_[id].merged >= 0)
+    id = nodes_[id].merged;
+  return id;
+}
+
+int KernelGrouping::nodeOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  auto found = op ? nodeOf_.find(op) : nodeOf_.end();
+  return found == nodeOf_.end() ? -1 : resolve(found->second);
+}
+
+int KernelGrouping::addNode(Operation *op, unsigned level, bool isKernel) {
+  KernelNode node;
+  node.level = level;
+  node.isKernel = isKernel;
+  node.ops = {op};
+  node.position = positions_.lookup(op);
+  nodes_.push_back(std::move(node));
+  return nodeOf_[op] = nodes_.size() - 1;
+}
+
+void KernelGrouping::collectLeaves(Value value, llvm::SetVector<Value> &leaves) const {
+  if (value.getType().isIndex())
+    return;
+  Operation *op = value.getDefiningOp();
+  if (!op || roleOf(op) != OpRole::Inlined) {
+    leaves.insert(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    collectLeaves(operand, leaves);
+}
+
+llvm::SetVector<Value> KernelGrouping::leavesOf(Operation *op) const {
+  llvm::SetVector<Value> leaves;
+  OpRole role = roleOf(op);
+  for (Value operand : op->getOperands()) {
+    if (role == OpRole::Barrier || role == OpRole::View ||
+        llvm::is_contained(gatheredOperands(op), operand)) {
+      if (!operand.getType().isIndex())
+        leaves.insert(operand);
+    } else {
+      collectLeaves(operand, leaves);
+    }
+  }
+  return leaves;
+}
+
+unsigned KernelGrouping::levelAbove(const llvm::SetVector<Value> &leaves,
+                                    ArrayRef<int> except) const {
+  unsigned level = 0;
+  for (Value leaf : leaves)
+    if (int id = nodeOf(leaf); id >= 0 && !llvm::is_contained(except, id))
+      level = std::max(level, nodes_[id].level + 1);
+  return level;
+}
+
+void KernelGrouping::noteUse(const llvm::SetVector<Value> &leaves, int user) {
+  for (Value leaf : leaves)
+    if (int id = nodeOf(leaf); id >= 0 && id != user)
+      nodes_[id].lowestUser = std::min(nodes_[id].lowestUser, nodes_[user].level);
+}
+
+void KernelGrouping::materialize(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || nodeOf_.contains(op) || !isa<RankedTensorType>(value.getType()))
+    return;
+  placeFusible(op);
+}
+
+void KernelGrouping::placeBarrier(Operation *op) {
+  for (Value operand : op->getOperands())
+    materialize(operand);
+  llvm::SetVector<Value> leaves = leavesOf(op);
+  int id = addNode(op, levelAbove(leaves, {}), /*isKernel=*/false);
+  noteUse(leaves, id);
+}
+
+//===-- kernels ------------------------------------------------------------------------------===//
+
+/// How `op` takes part in loops: the space, and the rows it asks for.
+static KernelLoops loopsOf(Operation *op) {
+  KernelLoops loops;
+  auto setSpace = [&](RankedTensorType type) {
+    loops.space.assign(type.getShape().begin(), type.getShape().end());
+  };
+  setSpace(typeOf(op->getResult(0)));
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
+    int64_t kept = typeOf(reduce.getResult()).getRank();
+    setSpace(typeOf(reduce.getOperand()));
+    loops.rows = kept;
+    loops.isClosed = llvm::any_of(reduce.getDims(), [&](int64_t dim) { return dim < kept; });
+  } else if (isa<graph::RmsNormOp, graph::LayerNormOp>(op)) {
+    loops.rows = loops.space.size() - 1;
+  } else if (!isa<graph::EmbeddingOp, graph::RopeOp>(op) &&
+             llvm::any_of(op->getOperandTypes(), [&](Type type) {
+               auto tensor = dyn_cast<RankedTensorType>(type);
+               return !tensor || tensor.getShape() != ArrayRef(loops.space);
+             })) {
+    loops.isClosed = true; // not elementwise
+  }
+  return loops;
+}
+
+/// The loops of both together, if one nest can run them.
+static std::optional<KernelLoops> combine(const KernelLoops &a, const KernelLoops &b) {
+  if (a.isClosed || b.isClosed)
+    return std::nullopt;
+  if (a.space == b.space) {
+    if (a.rows && b.rows && a.rows != b.rows)
+      return std::nullopt;
+    return KernelLoops{a.space, a.rows ? a.rows : b.rows, false};
+  }
+  // One number a row beside whole rows.
+  auto isRowOf = [](const KernelLoops &row, const KernelLoops &whole) {
+    return !row.rows && whole.rows &&
+           ArrayRef(whole.space).take_front(*whole.rows) == ArrayRef(row.space);
+  };
+  if (isRowOf(a, b))
+    return b;
+  if (isRowOf(b, a))
+    return a;
+  return std::nullopt;
+}
+
+void KernelGrouping::placeFusible(Operation *op) {
+  SmallVector<Value> gathered = gatheredOperands(op);
+  for (Value operand : gathered)
+    materialize(operand);
+  llvm::SetVector<Value> leaves = leavesOf(op);
+
+  // The kernels that make operands and might take the op in, in the order of the operands.
+  SmallVector<int> candidates;
+  for (Value leaf : leaves) {
+    int id = nodeOf(leaf);
+    if (id >= 0 && nodes_[id].isKernel && !llvm::is_contained(candidates, id))
+      candidates.push_back(id);
+  }
+  for (Value operand : gathered)
+    llvm::erase(candidates, nodeOf(operand));
+
+  // The candidates and the op become one kernel, above everything else that it reads. A kernel can
+  // be raised while nothing below its new level uses it. Dropping a candidate may raise the level
+  // and free others of a conflict, so start over then.
+  KernelLoops loops;
+  unsigned level = 0;
+  for (bool settled = false; !settled;) {
+    settled = true;
+    level = levelAbove(leaves, candidates);
+    for (int id : candidates)
+      level = std::max(level, nodes_[id].level);
+    loops = loopsOf(op);
+    for (int id : candidates) {
+      std::optional<KernelLoops> both = combine(loops, nodes_[id].loops);
+      if (!both || level >= nodes_[id].lowestUser) {
+        llvm::erase(candidates, id);
+        settled = false;
+        break;
+      }
+      loops = *both;
+    }
+  }
+
+  int id;
+  if (candidates.empty()) {
+    id = addNode(op, level, /*isKernel=*/true);
+  } else {
+    id = candidates.front();
+    nodeOf_[op] = id;
+    KernelNode &kernel = nodes_[id];
+    for (int other : ArrayRef(candidates).drop_front()) {
+      KernelNode &joined = nodes_[other];
+      joined.merged = id;
+      llvm::append_range(kernel.ops, joined.ops);
+      kernel.lowestUser = std::min(kernel.lowestUser, joined.lowestUser);
+      joined.ops.clear();
+    }
+    kernel.ops.push_back(op);
+    kernel.level = level;
+    kernel.position = positions_.lookup(op);
+  }
+  nodes_[id].loops = loops;
+  noteUse(leaves, id);
+}
+
+KernelGrouping::KernelGrouping(func::FuncOp function) {
+  unsigned position = 0;
+  for (Operation &op : function.getBody().front())
+    positions_[&op] = position++;
+  for (Operation &op : function.getBody().front()) {
+    if (isFree(&op))
+      free_.insert(&op);
+    OpRole role = classify(&op);
+    roles_[&op] = role;
+    if (role == OpRole::Fusible)
+      placeFusible(&op);
+    else if (role == OpRole::Barrier || role == OpRole::View)
+      placeBarrier(&op);
+  }
+  for (KernelNode &node : nodes_)
+    llvm::sort(node.ops, [&](Operation *a, Operation *b) {
+      return positions_.lookup(a) < positions_.lookup(b);
+    });
+}
+
+std::vector<int> KernelGrouping::order() {
+  std::vector<SmallVector<int, 4>> users(nodes_.size());
+  std::vector<unsigned> missing(nodes_.size());
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    if (nodes_[id].merged >= 0)
+      continue;
+    llvm::SetVector<int> sources;
+    for (Operation *op : nodes_[id].ops)
+      for (Value leaf : leavesOf(op))
+        if (int source = nodeOf(leaf); source >= 0 && source != static_cast<int>(id))
+          sources.insert(source);
+    missing[id] = sources.size();
+    for (int source : sources)
+      users[source].push_back(id);
+  }
+  auto later = [&](int a, int b) { return nodes_[a].position > nodes_[b].position; };
+  llvm::PriorityQueue<int, std::vector<int>, decltype(later)> ready(later);
+  for (size_t id = 0; id < nodes_.size(); ++id)
+    if (nodes_[id].merged < 0 && missing[id] == 0)
+      ready.push(id);
+  std::vector<int> result;
+  while (!ready.empty()) {
+    int id = ready.top();
+    ready.pop();
+    result.push_back(id);
+    for (int user : users[id])
+      if (--missing[user] == 0)
+        ready.push(user);
+  }
+  return result;
+}
+
+} // namespace cleave

@@ -1,0 +1,135 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "PrepareKernels.h"
+
+#include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Graph/IR/GraphOps.h"
+#include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
+#include "cleave/Dialect/Graph/Transforms/Decompose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace cleave {
+namespace {
+
+/// Builds the masks of one function; valid extents are computed once each.
+class MaskBuilder {
+public:
+  explicit MaskBuilder(func::FuncOp function) : function_(function) {}
+  LogicalResult run();
+
+private:
+  Value validExtent(MaskPaddingOp op, int64_t dim);
+  Value expand(MaskPaddingOp op, ArrayRef<int64_t> dims);
+  std::optional<int64_t> foldedDim(MaskPaddingOp op, OpOperand &use);
+
+  func::FuncOp function_;
+  llvm::DenseMap<std::tuple<Attribute, int64_t, int64_t>, Value> extents_;
+};
+
+} // namespace
+
+/// max(0, min(local, global - coordinate * local)) as index arithmetic at the function's start.
+Value MaskBuilder::validExtent(MaskPaddingOp op, int64_t dim) {
+  ShardAttr shard = getShard(op.getInput());
+  AxisListAttr axes = shard.getDimAxes()[dim];
+  int64_t global = shard.getGlobalShape()[dim];
+  int64_t local = cast<RankedTensorType>(op.getType()).getDimSize(dim);
+  Value &extent = extents_[{axes, global, local}];
+  if (!extent) {
+    ImplicitLocOpBuilder b =
+        ImplicitLocOpBuilder::atBlockBegin(function_.getLoc(), &function_.front());
+    auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, value); };
+    Value coordinate = DeviceCoordOp::create(b, b.getIndexType(), shard.getMesh(), axes);
+    Value first = arith::MulIOp::create(b, coordinate, number(local));
+    Value rest = arith::SubIOp::create(b, number(global), first);
+    extent = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, rest, number(local)), number(0));
+  }
+  return extent;
+}
+
+/// select(i - valid < 0, x, fill) for each dimension.
+Value MaskBuilder::expand(MaskPaddingOp op, ArrayRef<int64_t> dims) {
+  OpBuilder builder(op);
+  graph::PrimitiveBuilder b(builder, op.getLoc());
+  auto type = cast<RankedTensorType>(op.getType());
+  auto plain = RankedTensorType::get(type.getShape(), type.getElementType());
+  Value inside;
+  for (int64_t dim : dims) {
+    Value valid = validExtent(op, dim);
+    Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+    Value offset = arith::SubIOp::create(builder, op.getLoc(), zero, valid);
+    Value position = b.iota(type.getShape(), builder.getI64Type(), dim, offset);
+    Value here = b.compare(graph::CompareDirection::LT, position, 0.0);
+    inside = inside ? b.logicalAnd(inside, here) : here;
+  }
+  Value fill = b.make<graph::ConstantOp>(DenseElementsAttr::get(plain, op.getFillAttr()));
+  return graph::SelectOp::create(builder, op.getLoc(), type, inside, op.getInput(), fill);
+}
+
+/// The dimension of the mask that the product using it can leave out: the contracting one that is
+/// outermost in the left operand.
+std::optional<int64_t> MaskBuilder::foldedDim(MaskPaddingOp op, OpOperand &use) {
+  auto dot = dyn_cast<graph::DotGeneralOp>(use.getOwner());
+  auto fill = dyn_cast<FloatAttr>(op.getFillAttr());
+  if (!dot || !fill || !fill.getValue().isZero())
+    return std::nullopt;
+  ArrayRef<int64_t> lhs = dot.getLhsContract(), rhs = dot.getRhsContract();
+  std::optional<size_t> outermost;
+  auto type = cast<RankedTensorType>(dot.getLhs().getType());
+  for (size_t i = 0; i < lhs.size(); ++i)
+    if (type.getDimSize(lhs[i]) > 1 && (!outermost || lhs[i] < lhs[*outermost]))
+      outermost = i;
+  if (!outermost)
+    return std::nullopt;
+  int64_t dim = use.getOperandNumber() == 0 ? lhs[*outermost] : rhs[*outermost];
+  if (!llvm::is_contained(op.getDims(), dim))
+    return std::nullopt;
+  return dim;
+}
+
+LogicalResult MaskBuilder::run() {
+  SmallVector<MaskPaddingOp> masks(function_.front().getOps<MaskPaddingOp>());
+  for (MaskPaddingOp op : masks) {
+    if (!getShard(op.getInput()))
+      return op.emitError("needs a type with a #cleave.shard encoding here");
+    // What is left of the mask beside the dimension that a product folds: one value a folded
+    // dimension.
+    llvm::DenseMap<int64_t, Value> folded;
+    Value whole;
+    for (OpOperand &use : llvm::make_early_inc_range(op.getResult().getUses())) {
+      std::optional<int64_t> dim = foldedDim(op, use);
+      Value &replacement = dim ? folded[*dim] : whole;
+      if (!replacement) {
+        SmallVector<int64_t> rest;
+        llvm::copy_if(op.getDims(), std::back_inserter(rest), [&](int64_t d) { return d != dim; });
+        Value input = rest.empty() ? op.getInput() : expand(op, rest);
+        if (dim) {
+          OpBuilder builder(op);
+          input = MaskPaddingOp::create(builder, op.getLoc(), op.getType(), input,
+                                        builder.getDenseI64ArrayAttr(*dim), op.getFillAttr());
+        }
+        replacement = input;
+      }
+      use.set(replacement);
+    }
+    op.erase();
+  }
+  return success();
+}
+
+LogicalResult prepareKernels(func::FuncOp function) {
+  SmallVector<DecomposableOpInterface> split;
+  for (Operation &op : function.front())
+    if (isa<graph::CrossEntropyOp>(op))
+      split.push_back(cast<DecomposableOpInterface>(op));
+  for (DecomposableOpInterface op : split)
+    if (failed(graph::replaceByDecomposition(op)))
+      return failure();
+  return MaskBuilder(function).run();
+}
+
+} // namespace cleave
