@@ -209,7 +209,28 @@ void Propagation::Impl::joinGroups() {
         once.push_back(ref);
     values[leader].blocked = lists.intern(once);
 
-    for (unsigned dim = 0; dim < std::min(values[leader].rank, values[value].rank); ++dim) {
+    unsigned rank = std::min(values[leader].rank, values[value].rank);
+    // An axis that one member must not be sharded by shards none.
+    for (unsigned dim = 0; dim < rank; ++dim) {
+      DimState &mine = dimOf(leader, dim);
+      AxisList free = commonPrefix(lists[mine.given], subtractAxes(lists[mine.given], once));
+      if (free == lists[mine.given])
+        continue;
+      groupConflicts.push_back({PropagationConflict::kNoOp,
+                                {leader, mine.origin, uint16_t(dim), lists[mine.given]},
+                                {value, value, uint16_t(dim), free}});
+      mine.given = lists.intern(free);
+    }
+    // True if another dimension of the leader, or none, has a part of these axes already.
+    auto isTaken = [&](unsigned dim, const AxisList &axes) {
+      if (axesOverlap(axes, once))
+        return true;
+      for (unsigned other = 0; other < values[leader].rank; ++other)
+        if (other != dim && axesOverlap(axes, lists[dimOf(leader, other).given]))
+          return true;
+      return false;
+    };
+    for (unsigned dim = 0; dim < rank; ++dim) {
       DimState &mine = dimOf(leader, dim);
       const DimState &other = dimOf(value, dim);
       if (other.origin == kNoValue)
@@ -217,11 +238,13 @@ void Propagation::Impl::joinGroups() {
       bool longer = lists.extends(other.given, mine.given);
       bool agrees = mine.given == other.given || (longer && !mine.closed) ||
                     (lists.extends(mine.given, other.given) && !other.closed);
-      if (!agrees)
+      bool takes = longer || mine.origin == kNoValue;
+      if (!agrees || (takes && isTaken(dim, lists[other.given]))) {
+        Value origin = mine.origin == kNoValue ? leader : mine.origin;
         groupConflicts.push_back({PropagationConflict::kNoOp,
-                                  {leader, mine.origin, uint16_t(dim), lists[mine.given]},
+                                  {leader, origin, uint16_t(dim), lists[mine.given]},
                                   {value, other.origin, uint16_t(dim), lists[other.given]}});
-      else if (longer || mine.origin == kNoValue) {
+      } else if (takes) {
         mine.given = other.given;
         mine.origin = other.origin;
         mine.priority = other.priority;

@@ -96,7 +96,8 @@ private:
   std::vector<llvm::SmallVector<llvm::SmallVector<uint32_t, 4>, 1>> operandNumbers;
   /// Uses of a value in a layout, by (value, layout number).
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, int> uses;
-  /// Of each value, the partial axes that are reduced right after it is made.
+  /// Of each value, the partial axes that are reduced right after it is made. Until sums are
+  /// placed, of those that are reduced at once only.
   std::vector<AxisList> reduced;
   /// Lists of axes that sums are partial over, none overlapping another, and what is placed so far.
   llvm::SmallVector<AxisList, 4> atoms;
@@ -225,8 +226,10 @@ bool Solver::splitAtoms(AxisList list) {
   llvm::SmallVector<AxisList, 4> split;
   for (const AxisList &atom : atoms) {
     AxisList onlyOld = subtractAxes(atom, list), onlyNew = subtractAxes(list, atom);
-    AxisList common = subtractAxes(atom, onlyOld);
-    if (shardCount(onlyOld) * shardCount(common) != shardCount(atom) ||
+    // What both have, which must come out alike from either side.
+    AxisList common = sortedAxes(subtractAxes(atom, onlyOld));
+    if (common != sortedAxes(subtractAxes(list, onlyNew)) ||
+        shardCount(onlyOld) * shardCount(common) != shardCount(atom) ||
         shardCount(onlyNew) * shardCount(common) != shardCount(list))
       return false;
     if (!common.empty())
@@ -283,8 +286,7 @@ ReductionPlacement Solver::placeOver(size_t atom) {
   for (uint32_t value = 0; value < numbers.size(); ++value) {
     numbers[value] = value;
     const Layout &layout = problem.values[value].planned;
-    if (!hasOp.test(value) && layout.partialKind == Reduction::Sum &&
-        axesOverlap(layout.partial, axes))
+    if (!hasOp.test(value) && reduced[value].empty() && axesOverlap(layout.partial, axes))
       ops.push_back({{}, llvm::ArrayRef(numbers[value]), 0, 0, true, true});
   }
   // Per (class, choice): whether it sums over these axes, or splits its work over them.
@@ -297,8 +299,11 @@ ReductionPlacement Solver::placeOver(size_t atom) {
       entry->second = {sumsOver(i, axes),
                        llvm::any_of(solution.choiceOf(problem, i).axes,
                                     [&](const AxisList &list) { return axesOverlap(list, axes); })};
-    ops.push_back({op.operands, op.results, rule.jointlyLinear, rule.separatelyLinear,
-                   entry->second.first, entry->second.second});
+    // What is reduced at once is no source.
+    bool isSource =
+        entry->second.first && !op.results.empty() && reduced[op.results.front()].empty();
+    ops.push_back({op.operands, op.results, rule.jointlyLinear, rule.separatelyLinear, isSource,
+                   entry->second.second});
   }
   llvm::BitVector mustBeWhole(problem.values.size());
   for (const ReshardProblem::Demand &demand : problem.demands)

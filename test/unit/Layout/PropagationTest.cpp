@@ -344,6 +344,15 @@ TEST_F(PropagationTest, GroupsReportMembersThatDiffer) {
   EXPECT_EQ(conflictText(), "group: f0={\"a\"} of v0 from v0, f0={\"b\"} of v1 from v1\n");
 }
 
+// Members that give one axis to two dimensions do not both get their way.
+TEST_F(PropagationTest, GroupsUseAnAxisOnce) {
+  auto x = given({{{kA}}, {}}), y = given({{}, {{kA}}});
+  propagation.join(x, y);
+  propagation.run();
+  EXPECT_EQ(text(x), R"([{"a"}, {}])");
+  EXPECT_EQ(text(y), R"([{"a"}, {}])");
+}
+
 TEST_F(PropagationTest, BarriersLetOneWayThrough) {
   auto direction = [&](Propagation::Direction direction) {
     auto x = given({{{kA}}, {}}), y = given({{}, {{kB}}});

@@ -203,6 +203,23 @@ TEST(ReshardProblem, SumsOverPartsOfAnAxis) {
   EXPECT_EQ(count.total(), 1) << count.text();
 }
 
+// An axis of 6 is factored as 3 x 2 by one sum and as 2 x 3 by another: the second is reduced where
+// it is made, since no part of the axis stands for both.
+TEST(ReshardProblem, SumsOverUnrelatedPartsOfAnAxis) {
+  EinsumProgram p({{"a", 6}}, {{'b', 4}, {'k', 6}, {'e', 4}});
+  auto partial = [&](const char *axes) {
+    Plan plan{{'k', axes}};
+    return p.dot(p.argument("bk", plan), p.argument("ke", plan), "be");
+  };
+  uint32_t one = partial("a:(1)3"), other = partial("a:(2)3"), sum = p.add(one, other);
+  p.returns(sum);
+  ReshardPlanner planner(p.mesh);
+  ReshardSolution solution = solveReshards(p.problem, planner);
+  EXPECT_EQ(solution.produced[other].partial, p.axesOf("a:(2)3"));
+  EXPECT_TRUE(solution.hub[other].partial.empty());
+  EXPECT_TRUE(solution.produced[sum].partial.empty());
+}
+
 TEST(ReshardProblem, NoteOfWhatCannotBeSplit) {
   EinsumProgram p({{"cp", 4}}, {{'b', 8}, {'s', 16}, {'e', 16}});
   Plan cp{{'s', "cp"}};

@@ -1,0 +1,664 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "RandomProgram.h"
+
+#include "RandomShardings.h"
+#include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
+
+using namespace mlir;
+using namespace cleave;
+using namespace cleave::fuzz;
+using namespace cleave::graph;
+
+using Shape = SmallVector<int64_t>;
+
+namespace {
+
+/// Grows a function op by op. Every float value is known with a bound of its magnitude, and
+/// squashed when that grows, so that the results of different orders of summation stay close.
+class Generator {
+public:
+  Generator(MLIRContext *context, const ProgramOptions &options)
+      : options(options), b(context), p(b, b.getUnknownLoc()) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  static constexpr int64_t kMaxElements = 2048;
+  static constexpr double kMaxBound = 64;
+  static constexpr unsigned kMaxRank = 5;
+
+  struct Known {
+    Value value;
+    double bound;
+  };
+
+  Shape shapeOf(Value v) { return Shape(PrimitiveBuilder::shapeOf(v)); }
+  unsigned rankOf(Value v) { return PrimitiveBuilder::typeOf(v).getRank(); }
+  int64_t sizeOf(Value v) { return PrimitiveBuilder::typeOf(v).getNumElements(); }
+  int64_t dimSize() { return random.pick<int64_t>({1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12}); }
+  Shape randomShape(unsigned rank);
+  Type floatType() { return options.isF32 ? Type(b.getF32Type()) : Type(b.getF64Type()); }
+
+  Known argument(ArrayRef<int64_t> shape, Type elementType = {});
+  Known pickValue();
+  Known pickRank(unsigned rank);
+  Known pickShape(ArrayRef<int64_t> shape);
+  void keep(Value value, double bound);
+
+  void addOp(int64_t index);
+  void addHints();
+  void addUnary();
+  void addBinary();
+  void addDot();
+  void addReduce();
+  void addTranspose();
+  void addReshape();
+  void addBroadcast();
+  void addSlice();
+  void addPad();
+  void addConcatenate();
+  void addSelect();
+  void addIota();
+  void addConvert();
+  void addSoftmax();
+  void addNorm();
+  void addEmbedding();
+  void addLoss();
+  void addAttentionBlock();
+  void addMlpBlock();
+  void addSumOfProducts();
+  Value product(Value x, Value weight, ArrayRef<int64_t> contractX, ArrayRef<int64_t> contractW) {
+    return p.make<DotGeneralOp>(x, weight, ArrayRef<int64_t>{}, ArrayRef<int64_t>{}, contractX,
+                                contractW);
+  }
+
+  ProgramOptions options;
+  OpBuilder b;
+  PrimitiveBuilder p;
+  RandomSource random{0};
+  Mesh mesh;
+  FlatSymbolRefAttr meshSym;
+  func::FuncOp function;
+  Block *body = nullptr;
+  std::vector<Known> values;
+  int64_t numGroups = 0;
+  std::vector<ShardingAttr> argumentShardings;
+};
+
+} // namespace
+
+Shape Generator::randomShape(unsigned rank) {
+  Shape shape;
+  int64_t size = 1;
+  for (unsigned d = 0; d < rank; ++d) {
+    int64_t n = dimSize();
+    if (size * n > kMaxElements / 4)
+      n = random.between(1, 2);
+    shape.push_back(n);
+    size *= n;
+  }
+  return shape;
+}
+
+Generator::Known Generator::argument(ArrayRef<int64_t> shape, Type elementType) {
+  Type type = RankedTensorType::get(shape, elementType ? elementType : floatType());
+  Value value = body->addArgument(type, b.getUnknownLoc());
+  ShardingAttr sharding;
+  if (random.chance(65))
+    sharding = randomSharding(random, meshSym, mesh, shape.size(), random.chance(50));
+  // Now and then an argument that comes in partial.
+  if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()) && random.chance(3)) {
+    Layout layout = randomLayout(random, mesh, shape.size());
+    AxisList free;
+    for (uint32_t i = 0; i < mesh.axes().size(); ++i)
+      if (mesh.axis(i).size > 1 && !axesOverlap(layout.usedAxes(), mesh.axis(i)))
+        free.push_back(mesh.axis(i));
+    layout.partial = sortedAxes(free);
+    sharding = shardingOf(b.getContext(), meshSym, mesh, layout);
+  }
+  argumentShardings.push_back(sharding);
+  Known known{value, 1};
+  if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+    values.push_back(known);
+  return known;
+}
+
+/// Later values are likelier, so that programs grow deep.
+Generator::Known Generator::pickValue() {
+  if (values.empty() || random.chance(10))
+    return argument(randomShape(random.between(1, 4)));
+  int64_t n = values.size();
+  return values[std::max(random.below(n), random.below(n))];
+}
+
+Generator::Known Generator::pickRank(unsigned rank) {
+  SmallVector<Known> fitting;
+  for (const Known &known : values)
+    if (rankOf(known.value) == rank)
+      fitting.push_back(known);
+  if (fitting.empty() || random.chance(30))
+    return argument(randomShape(rank));
+  return random.pick<Known>(fitting);
+}
+
+Generator::Known Generator::pickShape(ArrayRef<int64_t> shape) {
+  SmallVector<Known> fitting;
+  for (const Known &known : values)
+    if (PrimitiveBuilder::shapeOf(known.value) == shape)
+      fitting.push_back(known);
+  if (fitting.empty() || random.chance(25))
+    return argument(shape);
+  return random.pick<Known>(fitting);
+}
+
+void Generator::keep(Value value, double bound) {
+  if (bound > kMaxBound) {
+    value = p.tanh(value);
+    bound = 1;
+  }
+  // Shardings given on results of ops, as a planner would.
+  if (random.chance(12)) {
+    auto given = randomSharding(random, meshSym, mesh, rankOf(value), random.chance(30));
+    setSharding(value, given);
+  }
+  values.push_back({value, bound});
+}
+
+void Generator::addHints() {
+  if (values.empty())
+    return;
+  int kind = random.below(100);
+  Known known = pickValue();
+  if (kind < 18) {
+    ShardingAttr sharding =
+        randomSharding(random, meshSym, mesh, rankOf(known.value), random.chance(60));
+    values.push_back({ShardingConstraintOp::create(b, p.loc, known.value, sharding), known.bound});
+  } else if (kind < 22) {
+    static constexpr PropagationDirection kDirections[] = {
+        PropagationDirection::None, PropagationDirection::Forward, PropagationDirection::Backward};
+    values.push_back(
+        {PropagationBarrierOp::create(b, p.loc, known.value, kDirections[random.below(3)]),
+         known.bound});
+  } else if (kind < 25) {
+    Known other = pickShape(shapeOf(known.value));
+    int64_t group = numGroups++;
+    ShardingGroupOp::create(b, p.loc, known.value, group);
+    ShardingGroupOp::create(b, p.loc, other.value, group);
+  }
+}
+
+void Generator::addUnary() {
+  auto [x, bound] = pickValue();
+  switch (random.below(12)) {
+  case 0:
+    return keep(p.negate(x), bound);
+  case 1:
+    return keep(p.tanh(x), 1);
+  case 2:
+    return keep(p.exp(p.tanh(x)), 3);
+  case 3:
+    return keep(p.make<LogisticOp>(x), 1);
+  case 4:
+    return keep(p.make<SiluOp>(x), bound);
+  case 5:
+    return keep(
+        p.make<GeluOp>(x, random.chance(50) ? GeluApproximation::None : GeluApproximation::Tanh),
+        bound);
+  case 6:
+    return keep(p.make<ReluOp>(x), bound);
+  case 7:
+    return keep(p.make<AbsOp>(x), bound);
+  case 8:
+    return keep(p.make<SinOp>(x), 1);
+  case 9:
+    return keep(p.make<Log1pOp>(p.make<AbsOp>(x)), bound);
+  case 10:
+    return keep(p.rsqrt(p.add(p.multiply(x, x), 1.0)), 1);
+  default:
+    return keep(p.multiply(x, 0.5), bound);
+  }
+}
+
+void Generator::addBinary() {
+  auto [x, boundX] = pickValue();
+  auto [y, boundY] = pickShape(shapeOf(x));
+  switch (random.below(9)) {
+  case 0:
+  case 1:
+  case 2:
+    return keep(p.add(x, y), boundX + boundY);
+  case 3:
+    return keep(p.subtract(x, y), boundX + boundY);
+  case 4:
+  case 5:
+    return keep(p.multiply(x, y), boundX * boundY);
+  case 6:
+    return keep(p.maximum(x, y), std::max(boundX, boundY));
+  case 7:
+    return keep(p.make<MinimumOp>(x, y), std::max(boundX, boundY));
+  default:
+    return keep(p.divide(x, p.add(p.make<AbsOp>(y), 1.0)), boundX);
+  }
+}
+
+void Generator::addDot() {
+  auto [x, boundX] = pickValue();
+  Shape shape = shapeOf(x);
+  if (shape.empty())
+    return;
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  random.shuffle(dims);
+  int64_t numContract = std::min<int64_t>(dims.size(), random.chance(80) ? 1 : 2);
+  int64_t numBatch = random.chance(25) ? std::min<int64_t>(dims.size() - numContract, 1) : 0;
+  SmallVector<int64_t> contract(ArrayRef(dims).take_front(numContract));
+  SmallVector<int64_t> batch(ArrayRef(dims).slice(numContract, numBatch));
+  // The other operand, its dimensions in any order.
+  Shape other;
+  SmallVector<int64_t> roles; // index into contract, then batch, then free
+  int64_t sum = 1, result = sizeOf(x);
+  for (int64_t d : contract) {
+    other.push_back(shape[d]);
+    sum *= shape[d];
+  }
+  for (int64_t d : batch)
+    other.push_back(shape[d]);
+  result /= std::max<int64_t>(sum, 1);
+  int64_t free = random.between(0, 2);
+  for (int64_t i = 0; i < free && other.size() < kMaxRank; ++i) {
+    int64_t n = dimSize();
+    if (result * n > kMaxElements || shape.size() - numContract + i + 1 > kMaxRank)
+      break;
+    other.push_back(n);
+    result *= n;
+  }
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, other.size()));
+  random.shuffle(order);
+  Shape permuted;
+  SmallVector<int64_t> contractY(numContract), batchY(numBatch);
+  for (auto [to, from] : llvm::enumerate(order)) {
+    permuted.push_back(other[from]);
+    if (from < numContract)
+      contractY[from] = to;
+    else if (from < numContract + numBatch)
+      batchY[from - numContract] = to;
+  }
+  auto [y, boundY] = pickShape(permuted);
+  bool swap = random.chance(30);
+  Value dot = swap ? p.make<DotGeneralOp>(y, x, batchY, batch, contractY, contract)
+                   : p.make<DotGeneralOp>(x, y, batch, batchY, contract, contractY);
+  keep(dot, boundX * boundY * double(sum));
+}
+
+void Generator::addReduce() {
+  auto [x, bound] = pickValue();
+  SmallVector<int64_t> dims;
+  double count = 1;
+  for (auto [d, n] : llvm::enumerate(shapeOf(x)))
+    if (random.chance(40)) {
+      dims.push_back(d);
+      count *= double(n);
+    }
+  switch (random.below(8)) {
+  case 0:
+    return keep(p.reduce(ReduceKind::Max, x, dims), bound);
+  case 1:
+    return keep(p.reduce(ReduceKind::Min, x, dims), bound);
+  case 2:
+    return keep(p.reduce(ReduceKind::Prod, p.tanh(x), dims), 1);
+  default:
+    return keep(p.reduce(ReduceKind::Sum, x, dims), bound * count);
+  }
+}
+
+void Generator::addTranspose() {
+  auto [x, bound] = pickValue();
+  auto perm = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x)));
+  random.shuffle(perm);
+  keep(p.make<TransposeOp>(x, ArrayRef<int64_t>(perm)), bound);
+}
+
+void Generator::addReshape() {
+  auto [x, bound] = pickValue();
+  Shape shape = shapeOf(x);
+  int kind = random.below(4);
+  if (kind == 0 && shape.size() >= 2) { // merge two neighbours
+    int64_t d = random.below(shape.size() - 1);
+    shape[d] *= shape[d + 1];
+    shape.erase(shape.begin() + d + 1);
+  } else if (kind == 1 && !shape.empty() && shape.size() < kMaxRank) { // split one
+    int64_t d = random.below(shape.size());
+    SmallVector<int64_t> divisors;
+    for (int64_t k = 1; k <= shape[d]; ++k)
+      if (shape[d] % k == 0)
+        divisors.push_back(k);
+    int64_t major = random.pick<int64_t>(divisors);
+    shape.insert(shape.begin() + d, major);
+    shape[d + 1] /= major;
+  } else if (kind == 2 && shape.size() < kMaxRank) {
+    shape.insert(shape.begin() + random.below(shape.size() + 1), 1);
+  } else { // anything with as many elements
+    int64_t rest = sizeOf(x);
+    shape.clear();
+    while (rest > 1 && shape.size() < 3) {
+      SmallVector<int64_t> divisors;
+      for (int64_t k = 2; k <= rest; ++k)
+        if (rest % k == 0)
+          divisors.push_back(k);
+      shape.push_back(random.pick<int64_t>(divisors));
+      rest /= shape.back();
+    }
+    if (rest > 1)
+      shape.push_back(rest);
+    random.shuffle(shape);
+  }
+  keep(p.make<ReshapeOp>(x, ArrayRef<int64_t>(shape)), bound);
+}
+
+void Generator::addBroadcast() {
+  auto [x, bound] = pickValue();
+  Shape shape = shapeOf(x);
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  for (auto [d, n] : llvm::enumerate(shape))
+    if (n == 1 && random.chance(50) && sizeOf(x) * 4 <= kMaxElements)
+      shape[d] = random.between(2, 4);
+  if (shape.size() < kMaxRank) {
+    int64_t n = dimSize(), at = random.below(shape.size() + 1);
+    if (sizeOf(x) * n * 4 <= kMaxElements) {
+      shape.insert(shape.begin() + at, n);
+      for (int64_t &d : dims)
+        d += d >= at;
+    }
+  }
+  keep(p.broadcast(x, shape, dims), bound);
+}
+
+void Generator::addSlice() {
+  auto [x, bound] = pickValue();
+  SmallVector<int64_t> starts, limits, strides;
+  for (int64_t n : shapeOf(x)) {
+    bool part = n > 1 && random.chance(40);
+    int64_t start = part ? random.below(n) : 0;
+    starts.push_back(start);
+    limits.push_back(part ? random.between(start + 1, n) : n);
+    strides.push_back(part && random.chance(25) ? 2 : 1);
+  }
+  keep(p.make<SliceOp>(x, starts, limits, strides), bound);
+}
+
+void Generator::addPad() {
+  auto [x, bound] = pickValue();
+  if (sizeOf(x) > kMaxElements / 4)
+    return;
+  SmallVector<int64_t> low, high;
+  for (unsigned d = 0; d < rankOf(x); ++d) {
+    low.push_back(random.chance(30) ? random.below(3) : 0);
+    high.push_back(random.chance(30) ? random.below(3) : 0);
+  }
+  Value fill = p.splat({}, floatType(), random.chance(70) ? 0.0 : 0.5);
+  keep(p.make<PadOp>(x, fill, low, high, ArrayRef<int64_t>{}), std::max(bound, 0.5));
+}
+
+void Generator::addConcatenate() {
+  auto [x, bound] = pickValue();
+  if (rankOf(x) == 0 || sizeOf(x) > kMaxElements / 2)
+    return;
+  int64_t dim = random.below(rankOf(x));
+  Shape shape = shapeOf(x);
+  shape[dim] = random.chance(50) ? shape[dim] : random.between(1, 4);
+  auto [y, boundY] = pickShape(shape);
+  keep(p.make<ConcatenateOp>(ValueRange{x, y}, dim), std::max(bound, boundY));
+}
+
+/// A selection by position, whose predicate no rounding can change.
+void Generator::addSelect() {
+  auto [x, boundX] = pickValue();
+  Shape shape = shapeOf(x);
+  if (shape.empty())
+    return;
+  auto [y, boundY] = random.chance(30) ? Known{p.splatLike(x, 0.0), 0} : pickShape(shape);
+  int64_t dim = random.below(shape.size());
+  Value position = p.iota(shape, b.getI64Type(), dim);
+  Value predicate = p.compare(random.chance(50) ? CompareDirection::LT : CompareDirection::GE,
+                              position, double(random.below(shape[dim] + 1)));
+  keep(random.chance(50) ? p.select(predicate, x, y) : p.select(predicate, y, x),
+       std::max(boundX, boundY));
+}
+
+void Generator::addIota() {
+  auto [x, bound] = pickValue();
+  Shape shape = shapeOf(x);
+  if (shape.empty())
+    return;
+  Value position = p.iota(shape, b.getI64Type(), random.below(shape.size()));
+  keep(p.add(x, p.convert(position, floatType())), bound + 12);
+}
+
+void Generator::addConvert() {
+  auto [x, bound] = pickValue();
+  Type between = random.chance(50) ? Type(b.getF64Type()) : Type(b.getF32Type());
+  keep(p.convert(p.multiply(p.convert(x, between), p.convert(x, between)), floatType()),
+       bound * bound);
+}
+
+void Generator::addSoftmax() {
+  auto [x, bound] = pickValue();
+  Shape shape = shapeOf(x);
+  if (shape.empty())
+    return;
+  SmallVector<int64_t> dims{random.below(shape.size())};
+  Value top = p.reduce(ReduceKind::Max, x, dims);
+  Value weights = p.exp(p.subtract(x, p.broadcastBack(top, shape, dims)));
+  Value sums = p.reduce(ReduceKind::Sum, weights, dims);
+  keep(p.divide(weights, p.broadcastBack(sums, shape, dims)), 1);
+}
+
+void Generator::addNorm() {
+  auto [x, bound] = pickValue();
+  Shape shape = shapeOf(x);
+  if (shape.empty())
+    return;
+  Value weight = pickShape({shape.back()}).value;
+  if (random.chance(50))
+    return keep(p.make<RmsNormOp>(x, random.chance(80) ? weight : Value(), 1e-2), 100);
+  Value bias = pickShape({shape.back()}).value;
+  keep(p.make<LayerNormOp>(x, weight, random.chance(50) ? bias : Value(), 1e-2), 100);
+}
+
+void Generator::addEmbedding() {
+  Shape ids = randomShape(random.between(1, 2));
+  Value numbers = argument(ids, b.getI64Type()).value;
+  Value table =
+      random.chance(70) ? argument({random.between(2, 13), dimSize()}).value : pickRank(2).value;
+  if (ShapedType::getNumElements(ids) * shapeOf(table).back() > kMaxElements)
+    return;
+  keep(p.make<EmbeddingOp>(numbers, table), kMaxBound);
+}
+
+void Generator::addLoss() {
+  auto [x, bound] = pickValue();
+  Shape shape = shapeOf(x);
+  if (shape.empty())
+    return;
+  Value labels = argument(ArrayRef(shape).drop_back(), b.getI64Type()).value;
+  auto loss = CrossEntropyOp::create(b, p.loc, x, labels, random.chance(50) ? 1 : -100);
+  keep(loss.getLoss(), kMaxBound);
+  keep(loss.getCount(), kMaxBound);
+}
+
+/// Norm, q, k, v, rotation, attention, output projection, residual.
+void Generator::addAttentionBlock() {
+  auto [x, bound] = pickRank(3);
+  Shape shape = shapeOf(x);
+  int64_t batch = shape[0], length = shape[1], embed = shape[2];
+  int64_t kv = random.between(1, 3), groups = random.between(1, 3);
+  int64_t headDim = 2 * random.between(1, 3), valueDim = random.between(1, 4);
+  int64_t largest = std::max(groups * headDim, valueDim);
+  if (batch * length * kv * largest > kMaxElements || embed * kv * largest > kMaxElements)
+    return;
+  Value y = p.make<RmsNormOp>(x, pickShape({embed}).value, 1e-2);
+  Value q = product(y, pickShape({kv, groups, headDim, embed}).value, {2}, {3});
+  Value k = product(y, pickShape({kv, headDim, embed}).value, {2}, {2});
+  Value v = product(y, pickShape({kv, valueDim, embed}).value, {2}, {2});
+  if (random.chance(50)) {
+    int64_t rotary = headDim >= 4 && random.chance(30) ? headDim - 2 : headDim;
+    Value positions = p.iota({length}, b.getI64Type(), 0);
+    auto table = RopeTableOp::create(b, p.loc, positions, rotary, 100.0);
+    q = p.make<RopeOp>(q, table.getCos(), table.getSin());
+    k = p.make<RopeOp>(k, table.getCos(), table.getSin());
+  }
+  std::optional<int64_t> window;
+  if (random.chance(30))
+    window = random.between(1, 4);
+  std::optional<double> softcap;
+  if (random.chance(20))
+    softcap = 5.0;
+  // Scores are tamed, so that the softmax does not turn rounding into steps.
+  Value o = p.make<AttentionOp>(p.tanh(q), p.tanh(k), v, 0.5, random.chance(70), window, softcap);
+  Value weight = pickShape({embed, kv, groups, valueDim}).value;
+  Value out = product(o, weight, {2, 3, 4}, {1, 2, 3});
+  keep(p.add(x, p.tanh(out)), bound + 1);
+  keep(p.add(x, out), 1e9);
+}
+
+void Generator::addMlpBlock() {
+  auto [x, bound] = pickRank(3);
+  int64_t embed = shapeOf(x)[2], hidden = dimSize();
+  if (sizeOf(x) / embed * hidden > kMaxElements)
+    return;
+  Value y = p.make<RmsNormOp>(x, pickShape({embed}).value, 1e-2);
+  Value gate = product(y, pickShape({hidden, embed}).value, {2}, {1});
+  Value up = product(y, pickShape({hidden, embed}).value, {2}, {1});
+  Value down =
+      product(p.multiply(p.make<SiluOp>(gate), up), pickShape({embed, hidden}).value, {2}, {1});
+  keep(p.add(x, down), 1e9);
+}
+
+/// Products summed over one dimension, added to each other and to a whole value: where partial sums
+/// flow.
+void Generator::addSumOfProducts() {
+  Shape shape{dimSize(), dimSize()};
+  int64_t inner = dimSize();
+  Value sum;
+  int64_t count = random.between(2, 3);
+  Known left = pickShape({shape[0], inner});
+  for (int64_t i = 0; i < count; ++i) {
+    Known right = pickShape({inner, shape[1]});
+    Value part = product(left.value, right.value, {1}, {0});
+    sum = !sum ? part : random.chance(80) ? p.add(sum, part) : p.subtract(sum, part);
+    if (random.chance(30))
+      sum = p.multiply(sum, 0.25);
+    if (random.chance(30))
+      sum = p.add(sum, pickShape(shape).value);
+    if (random.chance(20))
+      left = pickShape({shape[0], inner});
+  }
+  if (random.chance(20))
+    sum = p.multiply(sum, sum);
+  keep(sum, 1e9);
+}
+
+void Generator::addOp(int64_t index) {
+  random = RandomSource(options.seed).fork(1000 + index);
+  switch (random.below(24)) {
+  case 0:
+  case 1:
+    addUnary();
+    break;
+  case 2:
+  case 3:
+  case 4:
+    addBinary();
+    break;
+  case 5:
+  case 6:
+  case 7:
+    addDot();
+    break;
+  case 8:
+  case 9:
+    addReduce();
+    break;
+  case 10:
+    addTranspose();
+    break;
+  case 11:
+  case 12:
+    addReshape();
+    break;
+  case 13:
+    addBroadcast();
+    break;
+  case 14:
+    random.chance(50) ? addSlice() : addPad();
+    break;
+  case 15:
+    addConcatenate();
+    break;
+  case 16:
+    random.chance(70) ? addSelect() : addIota();
+    break;
+  case 17:
+    random.chance(70) ? addSoftmax() : addConvert();
+    break;
+  case 18:
+    addNorm();
+    break;
+  case 19:
+    addEmbedding();
+    break;
+  case 20:
+    addLoss();
+    break;
+  case 21:
+    addAttentionBlock();
+    break;
+  case 22:
+    addMlpBlock();
+    break;
+  default:
+    addSumOfProducts();
+  }
+  addHints();
+}
+
+int64_t fuzz::numOpsOf(uint64_t seed) { return RandomSource(seed).fork(1).between(1, 14); }
+
+OwningOpRef<ModuleOp> Generator::run() {
+  random = RandomSource(options.seed).fork(2);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(p.loc);
+  b.setInsertionPointToEnd(module->getBody());
+  mesh = randomMesh(random);
+  MeshOp::create(b, p.loc, "mesh", MeshAttr::get(b.getContext(), mesh));
+  meshSym = FlatSymbolRefAttr::get(b.getContext(), "mesh");
+  function = func::FuncOp::create(b, p.loc, "main", b.getFunctionType({}, {}));
+  body = function.addEntryBlock();
+  b.setInsertionPointToEnd(body);
+
+  int64_t numOps = options.numOps >= 0 ? options.numOps : numOpsOf(options.seed);
+  argument(randomShape(random.between(2, 3)));
+  for (int64_t i = 0; i < numOps; ++i)
+    addOp(i);
+
+  // What nothing uses is returned, and now and then a value that is used too.
+  random = RandomSource(options.seed).fork(3);
+  SmallVector<Value> results;
+  for (const Known &known : values)
+    if ((known.value.use_empty() && !isa<BlockArgument>(known.value)) || random.chance(5))
+      results.push_back(known.value);
+  if (results.empty())
+    results.push_back(values.back().value);
+  func::ReturnOp::create(b, p.loc, results);
+  function.setFunctionType(
+      b.getFunctionType(body->getArgumentTypes(), TypeRange(ValueRange(results))));
+  setArgumentShardings(function, argumentShardings);
+  for (auto [i, result] : llvm::enumerate(results))
+    if (random.chance(40))
+      setResultSharding(function, i, randomSharding(random, meshSym, mesh, rankOf(result), true));
+  return module;
+}
+
+OwningOpRef<ModuleOp> fuzz::randomProgram(MLIRContext *context, const ProgramOptions &options) {
+  return Generator(context, options).run();
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random programs, meshes and shardings through the whole of sharding, against the reference
+// interpreter. Padding is NaN in these runs.
+
+#include "CaseCheck.h"
+#include "cleave/Pipelines/Register.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace cleave;
+using namespace cleave::fuzz;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("cleave-fuzz options");
+static cl::opt<std::string> seeds("seeds", cl::init("1..1000"), cl::cat(category),
+                                  cl::value_desc("A..B"),
+                                  cl::desc("First and last seed, or one seed"));
+static cl::opt<int64_t> ops("ops", cl::init(-1), cl::cat(category),
+                            cl::desc("Number of ops instead of the seed's own"));
+static cl::opt<double> tolerance("tolerance", cl::init(1e-9), cl::cat(category),
+                                 cl::desc("Largest difference relative to max(1, |expected|)"));
+static cl::opt<bool> f32("f32", cl::init(false), cl::cat(category),
+                         cl::desc("Tensors of f32 instead of f64"));
+static cl::opt<bool> print("print", cl::init(false), cl::cat(category),
+                           cl::desc("Print the programs and check nothing"));
+static cl::opt<bool> shrink("shrink", cl::init(true), cl::cat(category),
+                            cl::desc("Look for the smallest prefix of a program that fails"));
+static cl::opt<int64_t> maxFailures("max-failures", cl::init(20), cl::cat(category),
+                                    cl::desc("Stop after this many failures"));
+
+static bool parseSeeds(llvm::StringRef text, uint64_t &first, uint64_t &last) {
+  auto [a, b] = text.split("..");
+  if (a.getAsInteger(10, first))
+    return false;
+  last = first;
+  return (!text.contains("..") || !b.getAsInteger(10, last)) && first <= last;
+}
+
+static std::unique_ptr<mlir::MLIRContext> makeContext(const mlir::DialectRegistry &registry) {
+  auto context =
+      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+static void report(const Coverage &coverage) {
+  llvm::outs() << coverage.cases << " cases, " << coverage.failed << " failed; "
+               << coverage.unevenCases << " with sizes that do not divide, " << coverage.nothingSent
+               << " that send nothing, " << coverage.partialPassed
+               << " values that stay partial through an op, " << coverage.becomesPartial
+               << " whole values beside partial ones, " << coverage.warnings << " warnings\n";
+  for (const auto &[name, count] : coverage.ops)
+    llvm::outs() << "  " << name << ": " << count << "\n";
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Checks random sharded programs against the reference interpreter.\n"
+                              "Example: cleave-fuzz --seeds 5000..7000\n"
+                              "         cleave-fuzz --seeds 5017 --print\n");
+  uint64_t first, last;
+  if (!parseSeeds(seeds, first, last)) {
+    llvm::errs() << "cleave-fuzz: --seeds expects A or A..B with A <= B, found '" << seeds << "'\n";
+    return 2;
+  }
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllPasses();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext(registry);
+
+  if (print) {
+    for (uint64_t seed = first; seed <= last; ++seed)
+      randomProgram(context.get(), {seed, ops, f32})->print(llvm::outs());
+    return 0;
+  }
+
+  CheckOptions options;
+  options.tolerance = tolerance;
+  Coverage coverage;
+  constexpr uint64_t kCasesPerContext = 100; // Attributes live as long as their context.
+  for (uint64_t seed = first; seed <= last && coverage.failed < maxFailures; ++seed) {
+    if (coverage.cases % kCasesPerContext == kCasesPerContext - 1)
+      context = makeContext(registry);
+    std::optional<std::string> failure =
+        checkCase(context.get(), {seed, ops, f32}, options, coverage);
+    if (!failure)
+      continue;
+    int64_t size = ops >= 0 ? int64_t(ops) : numOpsOf(seed);
+    for (int64_t n = 0; shrink && n < size; ++n) {
+      Coverage ignored;
+      if (auto smaller = checkCase(context.get(), {seed, n, f32}, options, ignored)) {
+        failure = smaller;
+        size = n;
+      }
+    }
+    llvm::outs() << "FAILED seed " << seed << " (replay: cleave-fuzz --seeds " << seed << " --ops "
+                 << size << ")\n  " << *failure << "\n";
+  }
+  report(coverage);
+  return coverage.failed == 0 ? 0 : 1;
+}
