@@ -373,4 +373,30 @@ TEST_F(ImportHuggingFace, FilesOfTheModelWithoutItsHead) {
   EXPECT_EQ(*state.getCheckpoint(), "wte.weight");
 }
 
+/// Whatever config.json holds, it becomes a valid module or one line.
+TEST_F(ImportHuggingFace, EveryByteOfAConfigurationChangedAndEveryLength) {
+  for (std::string good :
+       {decoderConfig("qwen3",
+                      R"(, "head_dim": 4, "layer_types": ["full_attention", "full_attention"],
+                                "rope_scaling": {"rope_type": "linear", "factor": 2.0})"),
+        gpt2Config()}) {
+    auto check = [&](llvm::StringRef text) {
+      llvm::Expected<ImportedModel> model =
+          importHuggingFace(folder.write("config.json", text), {1, 4}, &context);
+      if (model)
+        EXPECT_TRUE(succeeded(mlir::verify(*model->module))) << text.str();
+      else
+        EXPECT_THAT(llvm::toString(model.takeError()), Not(HasSubstr("\n")));
+    };
+    for (size_t i = 0; i < good.size(); ++i) {
+      check(llvm::StringRef(good).take_front(i));
+      for (char change : {char(0x01), char(0x10), char(0x80)}) {
+        std::string bad = good;
+        bad[i] = char(bad[i] ^ change);
+        check(bad);
+      }
+    }
+  }
+}
+
 } // namespace
