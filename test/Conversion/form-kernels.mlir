@@ -104,7 +104,7 @@ func.func @sunk(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // Padding of a contracting dimension is left to the product; padding before a reduction is masked in
 // the kernel, with the device's valid extent as scalar.
 
-// CHECK-LABEL: exec.kernel @select_reduce_0(
+// CHECK-LABEL: exec.kernel @compare_select_reduce_0(
 // CHECK-SAME:    %{{.*}}: tensor<4x3xf32>, %[[O:.*]]: index) -> tensor<4xf32>
 // CHECK:         %[[I:.*]] = graph.iota dim 1 offset %[[O]]
 // CHECK:         %[[P:.*]] = graph.compare lt %[[I]]
@@ -114,7 +114,7 @@ func.func @sunk(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // CHECK-DAG:     %[[C:.*]] = cleave.device_coord @mesh ["tp"] : index
 // CHECK:         %[[M:.*]] = cleave.mask_padding %{{.*}} dims [1] fill 0.0
 // CHECK-NEXT:    graph.dot_general %[[M]]
-// CHECK:         exec.invoke @select_reduce_0
+// CHECK:         exec.invoke @compare_select_reduce_0
 cleave.mesh @mesh = <["tp"=4]>
 !x = tensor<4x3xf32, #cleave.shard<@mesh, [{}, {"tp"}], global=[4, 10]>>
 !w = tensor<3x5xf32, #cleave.shard<@mesh, [{"tp"}, {}], global=[10, 5]>>
@@ -162,4 +162,22 @@ func.func @materialized(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32
   %0 = graph.broadcast %c dims [] : tensor<f32> -> tensor<4x8xf32>
   %1 = graph.multiply %x, %0 : tensor<4x8xf32>
   return %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// A bias on several projections at once: each part of the sum is computed where it is used.
+
+// CHECK-LABEL: func.func @parts
+// CHECK-NEXT:    %[[Q:.*]] = exec.invoke @add_0(%arg0, %arg1)
+// CHECK-NEXT:    %[[K:.*]] = exec.invoke @add_1(%arg0, %arg1)
+// CHECK-NEXT:    return %[[Q]], %[[K]]
+func.func @parts(%x: tensor<4x2x8xf32>, %b: tensor<2x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = graph.broadcast %b dims [1, 2] : tensor<2x8xf32> -> tensor<4x2x8xf32>
+  %1 = graph.add %x, %0 : tensor<4x2x8xf32>
+  %2 = graph.slice %1 [0:4, 0:1, 0:8] : tensor<4x2x8xf32> -> tensor<4x1x8xf32>
+  %3 = graph.reshape %2 : tensor<4x1x8xf32> -> tensor<4x8xf32>
+  %4 = graph.slice %1 [0:4, 1:2, 0:8] : tensor<4x2x8xf32> -> tensor<4x1x8xf32>
+  %5 = graph.reshape %4 : tensor<4x1x8xf32> -> tensor<4x8xf32>
+  return %3, %5 : tensor<4x8xf32>, tensor<4x8xf32>
 }

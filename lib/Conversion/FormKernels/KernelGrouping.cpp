@@ -58,16 +58,32 @@ bool KernelGrouping::isFree(Operation *op) const {
   if (isa<graph::ConstantOp, graph::IotaOp>(op))
     return true;
   if (!isa<graph::BroadcastOp, graph::CompareOp, graph::SelectOp, graph::AddOp, graph::SubtractOp,
-           graph::MultiplyOp, graph::AndOp, graph::OrOp, graph::NotOp, graph::ConvertOp>(op))
+           graph::MultiplyOp, graph::AndOp, graph::OrOp, graph::NotOp, graph::ConvertOp,
+           graph::ReshapeOp, graph::SliceOp, graph::TransposeOp>(op))
     return false;
   return llvm::all_of(op->getOperands(),
                       [&](Value operand) { return free_.contains(operand.getDefiningOp()); });
 }
 
+/// An elementwise op of which only slices are used, no element twice: a fused bias of several
+/// projections, for instance. Each slice computes its own part.
+static bool feedsDisjointSlices(Operation *op) {
+  if (op->use_empty() || op->getNumResults() != 1 ||
+      !isa<graph::AddOp, graph::SubtractOp, graph::MultiplyOp, graph::ConvertOp>(op))
+    return false;
+  int64_t used = 0;
+  for (Operation *user : op->getUsers()) {
+    if (!isa<graph::SliceOp>(user))
+      return false;
+    used += bits(user->getResult(0));
+  }
+  return used <= bits(op->getResult(0));
+}
+
 OpRole KernelGrouping::classify(Operation *op) const {
   if (isa_and_present<arith::ArithDialect>(op->getDialect()) || isa<DeviceCoordOp>(op))
     return OpRole::Index;
-  if (isa<graph::BroadcastOp>(op) || free_.contains(op))
+  if (isa<graph::BroadcastOp>(op) || free_.contains(op) || feedsDisjointSlices(op))
     return OpRole::Inlined;
   if (isa<graph::SliceOp, graph::TransposeOp>(op))
     return feedsProductsOnly(op) ? OpRole::View : OpRole::Inlined;

@@ -26,6 +26,20 @@ Type withoutEncoding(Type type) {
   return tensor ? RankedTensorType::get(tensor.getShape(), tensor.getElementType()) : type;
 }
 
+DenseElementsAttr plainValue(DenseElementsAttr value) {
+  auto type = cast<RankedTensorType>(withoutEncoding(value.getType()));
+  if (value.getType() == type)
+    return value;
+  return value.isSplat() ? value.resizeSplat(type) : value.reshape(type);
+}
+
+/// What tells ops of one name apart.
+Attribute propertiesOf(Operation *op) {
+  if (auto constant = dyn_cast<graph::ConstantOp>(op))
+    return plainValue(constant.getValue());
+  return op->getPropertiesAsAttribute();
+}
+
 /// The body of one kernel: its members and the inlined ops they need, in an order in which each
 /// stands behind what it uses.
 class KernelBody {
@@ -83,7 +97,7 @@ KernelTable::Key KernelBody::key() const {
   key.push_back(scalars.size());
   for (Operation *op : ops) {
     key.push_back(reinterpret_cast<uintptr_t>(op->getName().getAsOpaquePointer()));
-    key.push_back(reinterpret_cast<uintptr_t>(op->getPropertiesAsAttribute().getAsOpaquePointer()));
+    key.push_back(reinterpret_cast<uintptr_t>(propertiesOf(op).getAsOpaquePointer()));
     key.push_back(op->getNumOperands());
     for (Value operand : op->getOperands())
       key.push_back(numbers.lookup(operand));
@@ -97,17 +111,19 @@ KernelTable::Key KernelBody::key() const {
   return key;
 }
 
-/// The members' mnemonics, the first three.
+/// The first three mnemonics of ops that compute something, or else that of the last op.
 std::string KernelBody::name() const {
   std::string name;
   llvm::StringSet<> seen;
   for (Operation *op : ops) {
-    StringRef mnemonic = op->getName().stripDialect();
-    if (!members_.contains(op) || !seen.insert(mnemonic).second || seen.size() > 3)
+    if (isa<graph::ConstantOp, graph::IotaOp, graph::BroadcastOp, graph::ReshapeOp, graph::SliceOp,
+            graph::TransposeOp, graph::ConvertOp>(op))
       continue;
-    name += (name.empty() ? "" : "_") + mnemonic.str();
+    StringRef mnemonic = op->getName().stripDialect();
+    if (seen.size() < 3 && seen.insert(mnemonic).second)
+      name += (name.empty() ? "" : "_") + mnemonic.str();
   }
-  return name;
+  return name.empty() ? ops.back()->getName().stripDialect().str() : name;
 }
 
 exec::KernelOp KernelBody::build(OpBuilder &builder, StringRef name) const {
@@ -130,6 +146,12 @@ exec::KernelOp KernelBody::build(OpBuilder &builder, StringRef name) const {
        llvm::zip_equal(llvm::concat<const Value>(tensors, scalars), block->getArguments()))
     mapping.map(from, to);
   for (Operation *op : ops) {
+    if (auto constant = dyn_cast<graph::ConstantOp>(op)) { // its value has a type of its own
+      mapping.map(constant.getResult(),
+                  graph::ConstantOp::create(builder, op->getLoc(), plainValue(constant.getValue()))
+                      .getResult());
+      continue;
+    }
     SmallVector<Value> operands =
         llvm::map_to_vector(op->getOperands(), [&](Value v) { return mapping.lookup(v); });
     SmallVector<Type> types = llvm::map_to_vector(op->getResultTypes(), withoutEncoding);

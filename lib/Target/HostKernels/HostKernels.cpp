@@ -89,6 +89,7 @@ void registerHostKernelDialects(DialectRegistry &registry) {
 /// Copies what is to be compiled into a module of its own, lowered to loops over buffers.
 static LogicalResult collectKernels(ModuleOp from, ModuleOp to) {
   OpBuilder builder = OpBuilder::atBlockEnd(to.getBody());
+  bool hasKernels = !from.getOps<exec::KernelOp>().empty();
   for (Operation &op : *from.getBody()) {
     func::FuncOp function;
     if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
@@ -98,7 +99,8 @@ static LogicalResult collectKernels(ModuleOp from, ModuleOp to) {
       copy.erase();
       if (!function)
         return failure();
-    } else if (auto other = dyn_cast<func::FuncOp>(op); other && !other.isExternal()) {
+    } else if (auto other = dyn_cast<func::FuncOp>(op);
+               !hasKernels && other && !other.isExternal()) {
       function = cast<func::FuncOp>(builder.clone(*other));
     } else {
       continue;

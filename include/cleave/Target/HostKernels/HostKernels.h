@@ -26,12 +26,13 @@ struct HostKernelObject {
   std::string object; ///< bytes of an ELF shared object
 };
 
-/// Compiles every `exec.kernel` of `module` for each target, and every function (on tensors as
-/// LinalgToRowLoops takes them, or on buffers); the module stays as it is. Each becomes an exported
-/// function `void NAME(void *const *buffers, const int64_t *scalars)`: buffers are the inputs, then
-/// the outputs, all 64-byte aligned and not overlapping. Equal modules give equal bytes.
+/// Compiles every `exec.kernel` of `module` for each target; in a module without any, every
+/// function (on tensors as LinalgToRowLoops takes them, or on buffers). The module stays as it is.
+/// Each becomes an exported function `void NAME(void *const *buffers, const int64_t *scalars)`:
+/// buffers are the inputs, then the outputs, all 64-byte aligned and not overlapping. Equal modules
+/// give equal bytes.
 mlir::FailureOr<std::vector<HostKernelObject>> compileKernels(mlir::ModuleOp module,
-                                                                  const HostKernelOptions &options);
+                                                              const HostKernelOptions &options);
 
 /// Adds what translation to LLVM needs to a registry.
 void registerHostKernelDialects(mlir::DialectRegistry &registry);
