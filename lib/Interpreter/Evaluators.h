@@ -46,6 +46,7 @@ private:
 void addElementwiseEvaluators(EvaluatorRegistry &registry);
 void addShapeEvaluators(EvaluatorRegistry &registry);
 void addContractionEvaluators(EvaluatorRegistry &registry);
+void addIndexingEvaluators(EvaluatorRegistry &registry);
 void addNamedEvaluators(EvaluatorRegistry &registry);
 
 /// The evaluators of all graph ops without regions.

@@ -23,6 +23,7 @@ const EvaluatorRegistry &interpreter::graphEvaluators() {
     addElementwiseEvaluators(all);
     addShapeEvaluators(all);
     addContractionEvaluators(all);
+    addIndexingEvaluators(all);
     addNamedEvaluators(all);
     return all;
   }();
@@ -61,6 +62,11 @@ private:
   LogicalResult runIndexOp(Operation *op);
   LogicalResult runCleaveOp(Operation *op);
   LogicalResult runCall(func::CallOp op);
+  LogicalResult runWhile(graph::WhileOp op);
+  LogicalResult runIf(graph::IfOp op);
+  void setResults(Operation *op, ArrayRef<Values> results);
+  /// A predicate, on which all devices must agree.
+  FailureOr<bool> predicateOf(Operation *op, const Values &value);
   LogicalResult setNumbers(Operation *op, llvm::function_ref<int64_t(int64_t device)> number);
   /// Rounds and poisons what an op has computed.
   void finish(Operation *op, OpResult result, Tensor &tensor, int64_t device);
@@ -126,6 +132,10 @@ LogicalResult Machine::run(Operation *op) {
     return runCleaveOp(op);
   if (auto call = dyn_cast<func::CallOp>(op))
     return runCall(call);
+  if (auto loop = dyn_cast<graph::WhileOp>(op))
+    return runWhile(loop);
+  if (auto branch = dyn_cast<graph::IfOp>(op))
+    return runIf(branch);
   return op->emitError() << "the interpreter does not know '" << op->getName()
                          << "'; it runs graph and cleave ops, func.call, and arith on index values";
 }
@@ -283,8 +293,56 @@ LogicalResult Machine::runCall(func::CallOp op) {
   FailureOr<std::vector<Values>> results = inner.runBlock(callee.front(), arguments);
   if (failed(results))
     return failure();
-  for (auto [result, value] : llvm::zip(op.getResults(), *results))
+  setResults(op, *results);
+  return success();
+}
+
+void Machine::setResults(Operation *op, ArrayRef<Values> results) {
+  for (auto [result, value] : llvm::zip(op->getResults(), results))
     values[result] = value;
+}
+
+FailureOr<bool> Machine::predicateOf(Operation *op, const Values &value) {
+  int64_t first = value.tensors.front()->ints[0];
+  for (auto [device, tensor] : llvm::enumerate(value.tensors))
+    if (tensor->ints[0] != first)
+      return op->emitError() << "devices 0 and " << device
+                             << " disagree on the predicate, and would run different collectives";
+  return first != 0;
+}
+
+LogicalResult Machine::runWhile(graph::WhileOp op) {
+  std::vector<Values> carried;
+  for (Value init : op.getInits())
+    carried.push_back(values.lookup(init));
+  while (true) {
+    FailureOr<std::vector<Values>> condition = runBlock(op.getCondition().front(), carried);
+    if (failed(condition))
+      return failure();
+    FailureOr<bool> goesOn = predicateOf(op, condition->front());
+    if (failed(goesOn))
+      return failure();
+    carried.assign(condition->begin() + 1, condition->end());
+    if (!*goesOn) {
+      setResults(op, carried);
+      return success();
+    }
+    FailureOr<std::vector<Values>> next = runBlock(op.getBody().front(), carried);
+    if (failed(next))
+      return failure();
+    carried = std::move(*next);
+  }
+}
+
+LogicalResult Machine::runIf(graph::IfOp op) {
+  FailureOr<bool> isTrue = predicateOf(op, values.find(op.getPredicate())->second);
+  if (failed(isTrue))
+    return failure();
+  Region &region = *isTrue ? op.getThenRegion() : op.getElseRegion();
+  FailureOr<std::vector<Values>> results = runBlock(region.front(), {});
+  if (failed(results))
+    return failure();
+  setResults(op, *results);
   return success();
 }
 

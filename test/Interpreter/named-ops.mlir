@@ -99,3 +99,12 @@ func.func @cross_entropy(%x: tensor<2x5x4xf64>, %l: tensor<2x5xi64>) -> (tensor<
 // CHECK-NEXT: result 1: equal
 // CHECK-NEXT: result 2: equal
 // CHECK-NEXT: result 3: equal
+// CHECK-NEXT: @rng
+func.func @rng(%step: tensor<i64>) -> (tensor<3x5xf64>, tensor<2x2x3xf64>) {
+  %seed = graph.constant dense<-8446744073709551617> : tensor<i64>
+  %0 = graph.rng uniform %seed, %step site = 4000000000 : (tensor<i64>, tensor<i64>) -> tensor<3x5xf64>
+  %1 = graph.rng normal %seed, %step site = 1 : (tensor<i64>, tensor<i64>) -> tensor<2x2x3xf64>
+  return %0, %1 : tensor<3x5xf64>, tensor<2x2x3xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal

@@ -106,6 +106,62 @@ func.func @named(%ids: tensor<2x4xi64>, %table: tensor<100x16xf32>, %w: tensor<1
   return
 }
 
+// CHECK-LABEL: func.func @indexing
+func.func @indexing(%x: tensor<4x8xf32>, %i: tensor<2x3xi64>, %u: tensor<4x2x3xf32>, %part: tensor<4x2xf32>, %s: tensor<i64>) {
+  // CHECK-NEXT: graph.gather %{{.*}}, %{{.*}} axis 1 : (tensor<4x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>
+  %0 = graph.gather %x, %i axis 1 : (tensor<4x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>
+  // CHECK-NEXT: graph.scatter_add %{{.*}}, %{{.*}}, %{{.*}} axis 1 : (tensor<4x8xf32>, tensor<2x3xi64>, tensor<4x2x3xf32>) -> tensor<4x8xf32>
+  %1 = graph.scatter_add %x, %i, %u axis 1 : (tensor<4x8xf32>, tensor<2x3xi64>, tensor<4x2x3xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: graph.top_k %{{.*}} : (tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+  %values, %indices = graph.top_k %x : (tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+  // CHECK-NEXT: graph.dynamic_slice %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> tensor<4x2xf32>
+  %2 = graph.dynamic_slice %x, %s, %s : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> tensor<4x2xf32>
+  // CHECK-NEXT: graph.dynamic_update_slice %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<4x2xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  %3 = graph.dynamic_update_slice %x, %part, %s, %s : (tensor<4x8xf32>, tensor<4x2xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  // CHECK-NEXT: graph.rng normal %{{.*}}, %{{.*}} site = 7 : (tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  %4 = graph.rng normal %s, %s site = 7 : (tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @regions
+func.func @regions(%a: tensor<4xf32>, %n: tensor<i64>, %p: tensor<i1>) {
+  // CHECK-NEXT: %[[LOOP:.*]]:2 = graph.while (%[[X:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}) : tensor<4xf32>, tensor<i64> {
+  // CHECK-NEXT:   %[[LT:.*]] = graph.compare lt %[[M]]
+  // CHECK-NEXT:   graph.condition %[[LT]], %[[X]], %[[M]] : tensor<4xf32>, tensor<i64>
+  // CHECK-NEXT: } do (%[[Y:.*]], %[[L:.*]]) {
+  // CHECK-NEXT:   %[[NEXT:.*]] = graph.add %[[Y]], %{{.*}} : tensor<4xf32>
+  // CHECK-NEXT:   graph.yield %[[NEXT]], %[[L]] : tensor<4xf32>, tensor<i64>
+  // CHECK-NEXT: }
+  %0:2 = graph.while (%x = %a, %m = %n) : tensor<4xf32>, tensor<i64> {
+    %lt = graph.compare lt %m, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    graph.condition %lt, %x, %m : tensor<4xf32>, tensor<i64>
+  } do (%y, %l) {
+    %next = graph.add %y, %a : tensor<4xf32>
+    graph.yield %next, %l : tensor<4xf32>, tensor<i64>
+  }
+  // CHECK-NEXT: graph.if %{{.*}} -> tensor<4xf32> {
+  // CHECK-NEXT:   graph.yield %[[LOOP]]#0 : tensor<4xf32>
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT:   graph.yield %{{.*}} : tensor<4xf32>
+  // CHECK-NEXT: }
+  %1 = graph.if %p -> tensor<4xf32> {
+    graph.yield %0#0 : tensor<4xf32>
+  } else {
+    graph.yield %a : tensor<4xf32>
+  }
+  // CHECK-NEXT: graph.if %{{.*}} {
+  // CHECK-NEXT:   graph.yield
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT:   graph.yield
+  // CHECK-NEXT: }
+  graph.if %p {
+    graph.yield
+  } else {
+    graph.yield
+  }
+  return
+}
+
 cleave.mesh @mesh = <["dp"=2, "tp"=4]>
 
 // Encodings may differ between operands and results.

@@ -104,3 +104,25 @@ func.func @named(%ids: tensor<2x4xi64>, %table: tensor<100x16xf32>, %w: tensor<1
   %4 = graph.rope %q, %cos1, %sin1 : (tensor<2x4x5x3x16xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<2x4x5x3x16xf32>
   return
 }
+
+// CHECK-LABEL: func.func @indexing
+func.func @indexing(%x: tensor<4x8x5xf32>, %i: tensor<2x3xi64>, %u: tensor<4x2x3x5xf32>, %part: tensor<4x2x5xf32>, %s: tensor<i64>) {
+  // CHECK: graph.gather {{.*}}#cleave.sharding_rule<([i, m, j], [k, l]) -> ([i, k, l, j]) {i=4, j=5, k=2, l=3, m=8} need_replication={m} separately_linear=[0]>
+  %0 = graph.gather %x, %i axis 1 : (tensor<4x8x5xf32>, tensor<2x3xi64>) -> tensor<4x2x3x5xf32>
+  // CHECK: graph.scatter_add {{.*}}#cleave.sharding_rule<([i, m, j], [k, l], [i, k, l, j]) -> ([i, m, j]) {i=4, j=5, k=2, l=3, m=8} need_replication={k, l, m} jointly_linear=[0, 2]>
+  %1 = graph.scatter_add %x, %i, %u axis 1 : (tensor<4x8x5xf32>, tensor<2x3xi64>, tensor<4x2x3x5xf32>) -> tensor<4x8x5xf32>
+  // Onto zero, updates may be spread: the results are partial sums.
+  // CHECK: graph.constant {{.*}}#cleave.sharding_rule<() -> ([i, j, k]) {i=4, j=8, k=5}>
+  %zero = graph.constant dense<0.0> : tensor<4x8x5xf32>
+  // CHECK: graph.scatter_add {{.*}}#cleave.sharding_rule<([i, m, j], [k, l], [i, k, l, j]) -> ([i, m, j]) {i=4, j=5, k=2, l=3, m=8} reduction={k, l} need_replication={m} jointly_linear=[0, 2]>
+  %2 = graph.scatter_add %zero, %i, %u axis 1 : (tensor<4x8x5xf32>, tensor<2x3xi64>, tensor<4x2x3x5xf32>) -> tensor<4x8x5xf32>
+  // CHECK: graph.top_k {{.*}}#cleave.sharding_rule<([i, j, k]) -> ([i, j, l], [i, j, l]) {i=4, j=8, k=5, l=2} need_replication={k, l}>
+  %3:2 = graph.top_k %x : (tensor<4x8x5xf32>) -> (tensor<4x8x2xf32>, tensor<4x8x2xi64>)
+  // CHECK: graph.dynamic_slice {{.*}}#cleave.sharding_rule<([i, j, l], [], [], []) -> ([i, k, l]) {i=4, j=8, k=2, l=5} need_replication={j, k} separately_linear=[0]>
+  %4 = graph.dynamic_slice %x, %s, %s, %s : (tensor<4x8x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x2x5xf32>
+  // CHECK: graph.dynamic_update_slice {{.*}}#cleave.sharding_rule<([i, j, l], [i, k, l], [], [], []) -> ([i, j, l]) {i=4, j=8, k=2, l=5} need_replication={j, k} jointly_linear=[0, 1]>
+  %5 = graph.dynamic_update_slice %x, %part, %s, %s, %s : (tensor<4x8x5xf32>, tensor<4x2x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x8x5xf32>
+  // CHECK: graph.rng {{.*}}#cleave.sharding_rule<([], []) -> ([i, j]) {i=4, j=8} via_decomposition={i, j}>
+  %6 = graph.rng uniform %s, %s site = 1 : (tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  return
+}

@@ -96,3 +96,8 @@ void graph::printBatchDims(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr
   printer << " x ";
   rhs.print(printer);
 }
+
+ParseResult graph::parseScalarPredicate(OpAsmParser &parser, Type &type) {
+  type = RankedTensorType::get({}, parser.getBuilder().getI1Type());
+  return success();
+}

@@ -38,6 +38,10 @@ mlir::ParseResult parseBatchDims(mlir::OpAsmParser &parser, mlir::DenseI64ArrayA
 void printBatchDims(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::DenseI64ArrayAttr lhs,
                     mlir::DenseI64ArrayAttr rhs);
 
+/// Nothing is written: a predicate is always tensor<i1>.
+mlir::ParseResult parseScalarPredicate(mlir::OpAsmParser &parser, mlir::Type &type);
+inline void printScalarPredicate(mlir::OpAsmPrinter &, mlir::Operation *, mlir::Type) {}
+
 } // namespace cleave::graph
 
 #endif // CLEAVE_LIB_DIALECT_GRAPH_IR_ASSEMBLY_H

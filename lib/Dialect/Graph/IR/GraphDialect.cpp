@@ -23,7 +23,9 @@ void GraphDialect::initialize() {
   registerElementwiseOps();
   registerShapeOps();
   registerContractionOps();
+  registerIndexingOps();
   registerNamedOps();
+  registerControlFlowOps();
 }
 
 void GraphDialect::registerAttributes() {

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define GET_OP_CLASSES
@@ -26,6 +27,12 @@
 #include "cleave/Dialect/Graph/IR/GraphContractionOps.h.inc"
 
 #define GET_OP_CLASSES
+#include "cleave/Dialect/Graph/IR/GraphIndexingOps.h.inc"
+
+#define GET_OP_CLASSES
 #include "cleave/Dialect/Graph/IR/GraphNamedOps.h.inc"
+
+#define GET_OP_CLASSES
+#include "cleave/Dialect/Graph/IR/GraphControlFlowOps.h.inc"
 
 #endif // CLEAVE_DIALECT_GRAPH_IR_GRAPHOPS_H
