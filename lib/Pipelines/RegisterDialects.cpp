@@ -7,6 +7,8 @@
 #include "cleave/Dialect/Exec/IR/ExecDialect.h"
 #include "cleave/Dialect/Graph/IR/GraphDialect.h"
 
+#include "cleave/Target/HostKernels/HostKernels.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -29,4 +31,5 @@ void cleave::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
                   mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
+  registerHostKernelDialects(registry);
 }

@@ -48,6 +48,7 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   registerAllDialects(registry);
   registerAllPasses();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   DiagnosticPrinter printer(&context, "compile");
   CompileResult result;
   if (mlir::failed(compile(&context, options, result)))

@@ -126,9 +126,17 @@ LogicalResult prepareKernels(func::FuncOp function) {
   for (Operation &op : function.front())
     if (isa<graph::CrossEntropyOp>(op))
       split.push_back(cast<DecomposableOpInterface>(op));
-  for (DecomposableOpInterface op : split)
+  for (DecomposableOpInterface op : split) {
+    // The primitives infer types without encodings; users keep the types they had.
+    SmallVector<std::pair<OpOperand *, Type>> uses;
+    for (Value result : op->getResults())
+      for (OpOperand &use : result.getUses())
+        uses.push_back({&use, result.getType()});
     if (failed(graph::replaceByDecomposition(op)))
       return failure();
+    for (auto [use, type] : uses)
+      use->get().setType(type);
+  }
   return MaskBuilder(function).run();
 }
 

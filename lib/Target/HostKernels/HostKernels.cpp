@@ -7,6 +7,7 @@
 #include "cleave/Conversion/GraphToLinalg.h"
 #include "cleave/Conversion/LinalgToRowLoops.h"
 
+#include "cleave/host_cpu.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -43,8 +44,7 @@ Target resolveTarget(StringRef name) {
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") +
                 feature.first().str();
-  std::string cpu = llvm::sys::getHostCPUName().str();
-  return {"native:" + cpu, cpu, features};
+  return {"native:" + hostCpuName(), llvm::sys::getHostCPUName().str(), features};
 }
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Target &target) {

@@ -22,7 +22,7 @@ struct HostKernelOptions {
 };
 
 struct HostKernelObject {
-  std::string isa;    ///< as asked for; "native" becomes "native:<cpu>"
+  std::string isa;    ///< as asked for; "native" becomes "native:" and hostCpuName()
   std::string object; ///< bytes of an ELF shared object
 };
 

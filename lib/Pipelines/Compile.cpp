@@ -1,0 +1,135 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cleave/Pipelines/Compile.h"
+
+#include "cleave/Dialect/Cleave/IR/CleaveOps.h"
+#include "cleave/Dialect/Graph/IR/GraphOps.h"
+#include "cleave/Import/HuggingFace/ImportHuggingFace.h"
+#include "cleave/Import/Mlir/ImportMlir.h"
+#include "cleave/Layout/ParseMesh.h"
+#include "cleave/Target/Executable/Executable.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace cleave;
+
+bool cleave::writeFileAtomically(llvm::StringRef path, llvm::StringRef bytes, std::string &error) {
+  llvm::Error failed = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+    os << bytes;
+    return llvm::Error::success();
+  });
+  if (!failed)
+    return true;
+  error = ("cannot write " + path + ": " + llvm::toString(std::move(failed)) +
+           "; check the folder and its permissions")
+              .str();
+  return false;
+}
+
+/// The size of the smallest table that an entry's token ids look rows up in; 0 if there is none.
+static uint64_t tokenLimit(ModuleOp module) {
+  uint64_t limit = 0;
+  module.walk([&](graph::EmbeddingOp op) {
+    if (!isa<BlockArgument>(op.getIds()))
+      return;
+    uint64_t rows = op.getTable().getType().getShape().front();
+    limit = limit ? std::min(limit, rows) : rows;
+  });
+  return limit;
+}
+
+/// Declares the mesh of the command line, or checks that the module brings its own.
+static LogicalResult addMesh(ModuleOp module, const std::string &text) {
+  auto existing = module.getOps<MeshOp>();
+  Location loc = UnknownLoc::get(module.getContext());
+  if (text.empty()) {
+    if (existing.empty())
+      return emitError(loc, "no mesh: give --mesh, e.g. --mesh dp=2,tp=4");
+    return success();
+  }
+  std::string error;
+  std::optional<Mesh> mesh = parseMesh(text, error);
+  if (!mesh)
+    return emitError(loc, error);
+  for (MeshOp op : llvm::make_early_inc_range(existing)) {
+    if (!(op.getLayoutMesh() == *mesh))
+      return emitError(op.getLoc(), "the program declares a mesh of its own that differs from "
+                                    "--mesh " +
+                                        text + ": leave out --mesh or change the program");
+    return success();
+  }
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  MeshOp::create(builder, loc, "mesh", MeshAttr::get(module.getContext(), *mesh));
+  return success();
+}
+
+LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileOptions &options,
+                                    CompileResult &result) {
+  MLIRContext *context = module->getContext();
+  // What verify compares with: the program as imported, without names and mesh.
+  std::string source;
+  uint64_t limit = tokenLimit(*module);
+  if (options.phases.last == Phase::Write) {
+    llvm::raw_string_ostream os(source);
+    module->print(os, OpPrintingFlags().enableDebugInfo(false));
+  }
+  if (failed(addMesh(*module, options.mesh)))
+    return failure();
+
+  PassManager pm(context);
+  if (options.timing)
+    pm.enableTiming();
+  if (failed(buildPhases(pm, options.phases)) || failed(pm.run(*module)))
+    return failure();
+  if (options.phases.last == Phase::Write) {
+    ExecutableOptions writer;
+    writer.tokenLimit = limit;
+    writer.source = std::move(source);
+    writer.command = options.command;
+    HostKernelOptions kernels;
+    if (options.nativeCpu)
+      kernels.targets = {"native"};
+    FailureOr<std::vector<HostKernelObject>> objects = compileKernels(*module, kernels);
+    if (failed(objects))
+      return failure();
+    FailureOr<std::string> bytes = writeExecutable(*module, *objects, writer);
+    if (failed(bytes))
+      return failure();
+    result.executable = std::move(*bytes);
+  }
+  result.module = std::move(module);
+  return success();
+}
+
+LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &options,
+                              CompileResult &result) {
+  Location loc = UnknownLoc::get(context);
+  // The mesh is checked before the model is read, which may take longer.
+  std::string error;
+  if (!options.mesh.empty() && !parseMesh(options.mesh, error))
+    return emitError(loc, error);
+
+  OwningOpRef<ModuleOp> module;
+  if (llvm::StringRef(options.model).ends_with(".mlir")) {
+    llvm::Expected<OwningOpRef<ModuleOp>> imported = importMlir(options.model, "", context);
+    if (!imported)
+      return emitError(loc, llvm::toString(imported.takeError()));
+    module = std::move(*imported);
+  } else {
+    HuggingFaceOptions hf;
+    hf.batch = options.batch;
+    hf.sequence = options.sequence;
+    hf.entry = options.entry;
+    hf.elementType = options.bf16 ? ModelElementType::BF16 : ModelElementType::F32;
+    llvm::Expected<ImportedModel> imported = importHuggingFace(options.model, hf, context);
+    if (!imported)
+      return emitError(loc, llvm::toString(imported.takeError()));
+    module = std::move(imported->module);
+    result.warnings = std::move(imported->warnings);
+  }
+  return compileModule(std::move(module), options, result);
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "Commands.h"
+#include "Diagnostics.h"
+#include "Session.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace cleave;
+using namespace cleave::tool;
+
+static int fail(llvm::Error error) { return reportError("run", llvm::toString(std::move(error))); }
+
+static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs, double best,
+                        uint32_t devices) {
+  if (args.json) {
+    llvm::json::Object tensors;
+    for (const HostTensor &tensor : outputs) {
+      llvm::json::Object entry{{"dtype", cleave_dtype_name(tensor.dtype)},
+                               {"shape", llvm::json::Array(tensor.shape)}};
+      if (tensor.elements() == 1)
+        entry["value"] = tensor.numbers().front();
+      tensors[tensor.name] = std::move(entry);
+    }
+    llvm::json::Object report{{"devices", devices},
+                              {"runs", args.repeat},
+                              {"best_seconds", best},
+                              {"outputs", std::move(tensors)}};
+    if (args.inputs.empty())
+      report["input_seed"] = args.seed;
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
+    return;
+  }
+  if (args.inputs.empty())
+    llvm::outs() << "inputs drawn from seed " << args.seed << " (--inputs gives your own)\n";
+  llvm::outs() << "ran on " << devices << (devices == 1 ? " device" : " devices") << " in "
+               << llvm::format("%.3f", 1e3 * best) << " ms"
+               << (args.repeat > 1 ? " (best of " + std::to_string(args.repeat) + ")" : "") << "\n";
+  for (const HostTensor &tensor : outputs) {
+    llvm::outs() << "  " << tensor.name << " " << cleave_dtype_name(tensor.dtype) << " "
+                 << formatShape(tensor.shape);
+    if (tensor.elements() == 1)
+      llvm::outs() << " = " << llvm::format("%.9g", tensor.numbers().front());
+    llvm::outs() << "\n";
+  }
+  if (!args.outputs.empty())
+    llvm::outs() << "wrote " << args.outputs << "\n";
+}
+
+int cleave::tool::runCommand(const RunArgs &args) {
+  llvm::Expected<Executable> executable = Executable::load(args.executable);
+  if (!executable)
+    return fail(executable.takeError());
+  llvm::Expected<std::string> entry = executable->entry(args.entry);
+  if (!entry)
+    return fail(entry.takeError());
+  auto inputs = executable->tensors(CLEAVE_INPUT, *entry);
+  auto outputs = executable->tensors(CLEAVE_OUTPUT, *entry);
+  auto states = executable->tensors(CLEAVE_STATE, *entry);
+  if (!inputs || !outputs || !states)
+    return fail(llvm::joinErrors(inputs.takeError(),
+                                 llvm::joinErrors(outputs.takeError(), states.takeError())));
+  if (!states->empty() && args.weights.empty())
+    return reportError("run", args.executable + " has " + llvm::Twine(states->size()) +
+                                  " weights: give their folder with --weights");
+
+  std::vector<HostTensor> given;
+  if (args.inputs.empty()) {
+    given = randomInputs(*inputs, cleave_executable_token_limit(executable->get()), args.seed);
+  } else {
+    auto read = readInputs(args.inputs, *inputs, /*othersAllowed=*/false);
+    if (!read)
+      return fail(read.takeError());
+    given = std::move(*read);
+  }
+
+  SessionOptions options;
+  options.threads = args.threads;
+  options.interleave = args.interleave;
+  options.poison = args.poison;
+  llvm::Expected<Session> session = Session::create(*executable, options);
+  if (!session)
+    return fail(session.takeError());
+  if (!states->empty())
+    if (llvm::Error error = session->loadWeights(args.weights))
+      return fail(std::move(error));
+  for (const HostTensor &tensor : given)
+    if (llvm::Error error = session->setInput(*entry, tensor))
+      return fail(std::move(error));
+
+  double best = 0;
+  for (int64_t i = 0; i < args.repeat; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    if (llvm::Error error = session->run(*entry))
+      return fail(std::move(error));
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    best = i ? std::min(best, seconds.count()) : seconds.count();
+  }
+
+  std::vector<HostTensor> results;
+  for (const cleave_tensor_info &info : *outputs) {
+    llvm::Expected<HostTensor> tensor = session->output(*entry, info);
+    if (!tensor)
+      return fail(tensor.takeError());
+    results.push_back(std::move(*tensor));
+  }
+  if (!args.outputs.empty()) {
+    std::vector<safetensors::TensorToWrite> tensors;
+    for (const HostTensor &tensor : results)
+      tensors.push_back({tensor.name, safetensorsType(tensor.dtype),
+                         llvm::SmallVector<int64_t, 4>(tensor.shape.begin(), tensor.shape.end()),
+                         llvm::StringRef(tensor.bytes.data(), tensor.bytes.size())});
+    if (llvm::Error error = safetensors::write(args.outputs, tensors))
+      return fail(std::move(error));
+  }
+  if (llvm::Error error = session->close())
+    return fail(std::move(error));
+  printReport(args, results, best, cleave_executable_num_devices(executable->get()));
+  return kSuccess;
+}

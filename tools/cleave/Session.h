@@ -1,0 +1,98 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The runtime's C ABI as the commands use it: errors are llvm::Error with one line.
+#ifndef CLEAVE_TOOLS_SESSION_H
+#define CLEAVE_TOOLS_SESSION_H
+
+#include "cleave/Import/HuggingFace/Safetensors.h"
+#include "cleave/runtime.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cleave::tool {
+
+/// An error of the runtime as llvm::Error; frees the status.
+llvm::Error toError(cleave_status *status);
+
+/// A tensor in host memory: global, row-major.
+struct HostTensor {
+  std::string name;
+  cleave_dtype dtype = CLEAVE_F32;
+  std::vector<uint64_t> shape;
+  std::vector<char> bytes;
+
+  int64_t elements() const;
+  /// Any element type as numbers.
+  std::vector<double> numbers() const;
+  /// Of `dtype`, rounded to it.
+  static HostTensor ofNumbers(std::string name, cleave_dtype dtype, std::vector<uint64_t> shape,
+                              llvm::ArrayRef<double> values);
+};
+
+class Executable {
+public:
+  static llvm::Expected<Executable> load(llvm::StringRef path);
+  static llvm::Expected<Executable> loadMemory(llvm::StringRef bytes);
+  cleave_executable *get() const { return handle_.get(); }
+
+  /// The entry asked for, or the only one.
+  llvm::Expected<std::string> entry(llvm::StringRef name) const;
+  llvm::Expected<std::vector<cleave_tensor_info>> tensors(cleave_tensor_kind kind,
+                                                          const std::string &entry) const;
+  /// What cleave_executable_describe_json says.
+  llvm::Expected<std::string> describe() const;
+
+private:
+  struct Free {
+    void operator()(cleave_executable *e) const { cleave_executable_free(e); }
+  };
+  std::unique_ptr<cleave_executable, Free> handle_;
+};
+
+struct SessionOptions {
+  const char *driver = "host";
+  int64_t threads = 0, interleave = 0;
+  bool poison = false;
+};
+
+class Session {
+public:
+  static llvm::Expected<Session> create(const Executable &executable,
+                                        const SessionOptions &options);
+  llvm::Error loadWeights(llvm::StringRef folder);
+  llvm::Error setState(const HostTensor &tensor);
+  llvm::Error setInput(const std::string &entry, const HostTensor &tensor);
+  llvm::Error run(const std::string &entry);
+  llvm::Expected<HostTensor> output(const std::string &entry, const cleave_tensor_info &info);
+  /// Ends the session; the error is what the driver finds wrong.
+  llvm::Error close();
+
+private:
+  struct Free {
+    void operator()(cleave_session *s) const { cleave_session_free(s); }
+  };
+  std::unique_ptr<cleave_session, Free> handle_;
+};
+
+/// Inputs of an entry from a safetensors file. Every input must be there with its type and shape;
+/// names that are no inputs are skipped when `othersAllowed`, else an error.
+llvm::Expected<std::vector<HostTensor>>
+readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info> inputs, bool othersAllowed);
+/// Inputs drawn from a seed: token ids below `tokenLimit`, floats from N(0, 1).
+std::vector<HostTensor> randomInputs(llvm::ArrayRef<cleave_tensor_info> inputs, uint64_t tokenLimit,
+                                     uint64_t seed);
+
+/// `[4, 32]`.
+std::string formatShape(llvm::ArrayRef<uint64_t> shape);
+llvm::ArrayRef<uint64_t> shapeOf(const cleave_tensor_info &info);
+safetensors::DType safetensorsType(cleave_dtype dtype);
+
+} // namespace cleave::tool
+
+#endif // CLEAVE_TOOLS_SESSION_H
