@@ -3,17 +3,14 @@
 //
 // Imported models, run by the f64 interpreter, against what Hugging Face transformers computes.
 
-#include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "cleave/Import/HuggingFace/ImportHuggingFace.h"
 #include "cleave/Import/HuggingFace/Safetensors.h"
-#include "cleave/Interpreter/Interpreter.h"
+#include "cleave/Interpreter/Arguments.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/SymbolTable.h"
 #include "gmock/gmock.h"
 #include <cmath>
 
 using namespace cleave;
-using interpreter::Tensor;
 
 namespace {
 
@@ -28,8 +25,8 @@ class Reference : public testing::TestWithParam<Case> {
 protected:
   void SetUp() override {
     folder = std::string(CLEAVE_REFERENCE_DIR "/") + GetParam().first;
-    reference = open(folder + "/reference.safetensors");
-    weights = open(folder);
+    files.push_back(open(folder));
+    files.push_back(open(folder + "/reference.safetensors"));
   }
 
   static safetensors::Checkpoint open(llvm::StringRef path) {
@@ -46,29 +43,8 @@ protected:
     return {};
   }
 
-  /// The arguments of the entry: parameters from the checkpoint, inputs from the reference.
-  std::vector<interpreter::TensorRef> argumentsOf(mlir::func::FuncOp entry) {
-    std::vector<interpreter::TensorRef> arguments;
-    for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-      auto type = mlir::cast<mlir::RankedTensorType>(entry.getArgument(i).getType());
-      auto dtype = *interpreter::dtypeOf(type.getElementType());
-      if (auto input = entry.getArgAttrOfType<mlir::StringAttr>(i, CleaveDialect::kInputAttr)) {
-        auto values = take(safetensors::readIntegers(reference.find(input.getValue())));
-        arguments.push_back(
-            std::make_shared<Tensor>(Tensor::ofInts(dtype, type.getShape(), std::move(values))));
-        continue;
-      }
-      auto symbol = entry.getArgAttrOfType<mlir::FlatSymbolRefAttr>(i, CleaveDialect::kStateAttr);
-      auto state = mlir::SymbolTable::lookupNearestSymbolFrom<StateOp>(entry, symbol);
-      auto values = take(safetensors::readDoubles(weights.find(*state.getCheckpoint())));
-      arguments.push_back(
-          std::make_shared<Tensor>(Tensor::ofFloats(dtype, type.getShape(), std::move(values))));
-    }
-    return arguments;
-  }
-
   std::string folder;
-  safetensors::Checkpoint reference, weights;
+  llvm::SmallVector<safetensors::Checkpoint, 2> files; ///< weights, reference
 };
 
 double largestDifference(llvm::ArrayRef<double> found, llvm::ArrayRef<double> expected) {
@@ -82,6 +58,7 @@ double largestDifference(llvm::ArrayRef<double> found, llvm::ArrayRef<double> ex
 }
 
 TEST_P(Reference, LogitsAndLoss) {
+  const safetensors::Checkpoint &reference = files[1];
   auto ids = reference.find("input_ids");
   ASSERT_TRUE(bool(ids));
   mlir::MLIRContext context;
@@ -90,7 +67,9 @@ TEST_P(Reference, LogitsAndLoss) {
       path, {.batch = ids.info->shape[0], .sequence = ids.info->shape[1]}, &context);
   ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
   auto entry = *model->module->getOps<mlir::func::FuncOp>().begin();
-  auto results = interpreter::interpretGlobal(entry, argumentsOf(entry));
+  auto arguments = interpreter::loadArguments(entry, files);
+  ASSERT_TRUE(succeeded(arguments));
+  auto results = interpreter::interpretGlobal(entry, *arguments);
   ASSERT_TRUE(succeeded(results));
   ASSERT_EQ(results->size(), 2u);
 
@@ -98,17 +77,32 @@ TEST_P(Reference, LogitsAndLoss) {
                                     take(safetensors::readDoubles(reference.find("logits"))));
   double loss = largestDifference((*results)[1]->floats,
                                   take(safetensors::readDoubles(reference.find("loss"))));
-  RecordProperty("logits", std::to_string(logits));
   EXPECT_LE(logits, kLogitsLimit);
   EXPECT_LE(loss, kLossLimit);
-  std::printf("logits differ by %.2g, loss by %.2g\n", logits, loss);
 }
 
-INSTANTIATE_TEST_SUITE_P(Decoders, Reference,
-                         testing::Values(Case{"llama-gqa", ""}, Case{"llama-gqa", "config.v4.json"},
-                                         Case{"llama-mha-tied", ""},
-                                         Case{"llama-mha-tied", "config.v4.json"}, Case{"gpt2", ""},
-                                         Case{"qwen2", ""}, Case{"qwen3", ""}),
+const Case kCases[] = {
+    {"llama-gqa", ""},
+    {"llama-gqa", "config.v4.json"},
+    {"llama-mha-tied", ""},
+    {"llama-mha-tied", "config.v4.json"},
+    {"gpt2", ""},
+    {"qwen2", ""},
+    {"qwen3", ""},
+    {"mistral-window", ""},
+    {"mistral-window", "config.v4.json"},
+    {"qwen2-windows", ""},
+    {"qwen2-windows", "config.v4.json"},
+    {"qwen3-layer-types", ""},
+    {"qwen3-layer-types", "config.v4.json"},
+    {"llama-llama3-biases", ""},
+    {"llama-llama3-biases", "config.v4.json"},
+    {"llama-linear-gelu", ""},
+    {"llama-linear-gelu", "config.v4.json"},
+    {"gpt2-untied-relu", ""},
+};
+
+INSTANTIATE_TEST_SUITE_P(Decoders, Reference, testing::ValuesIn(kCases),
                          [](const testing::TestParamInfo<Case> &info) {
                            std::string name = info.param.first;
                            if (*info.param.second)
