@@ -12,18 +12,20 @@ std::string ReshardProblem::check() const {
   auto checkTensors = [&](uint32_t op, llvm::StringRef what, llvm::ArrayRef<uint32_t> numbers,
                           llvm::ArrayRef<PlannedTensor> planned,
                           llvm::ArrayRef<TensorFactors> factors) -> std::string {
-    std::string name = ("op " + llvm::Twine(op) + ": ").str() + what.str() + "s";
+    auto fail = [&](llvm::StringRef text) {
+      return ("op " + llvm::Twine(op) + ": " + what + "s " + text).str();
+    };
     if (numbers.size() != planned.size() || numbers.size() != factors.size())
-      return name + " do not match its class";
+      return fail("do not match its class");
     for (auto [number, tensor, dims] : llvm::zip(numbers, planned, factors)) {
       if (number == kNoValue)
         continue;
       if (number >= values.size())
-        return name + " name a value that does not exist";
+        return fail("name a value that does not exist");
       if (values[number].shape != tensor.shape)
-        return name + " do not have the shapes of its class";
+        return fail("do not have the shapes of its class");
       if (!dims.empty() && dims.size() != tensor.shape.size())
-        return name + " do not have the ranks of its rule";
+        return fail("do not have the ranks of its rule");
     }
     return "";
   };

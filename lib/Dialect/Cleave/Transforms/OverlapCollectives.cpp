@@ -67,7 +67,8 @@ private:
   int64_t prefetch, prefetchBytes;
   std::vector<Operation *> ops;
   llvm::DenseMap<Operation *, size_t> positions;
-  /// Runs of ops of one block and instance: of each position its run, of each run its begin.
+  /// Runs of ops of one block and instance: of each position its run, of each run its first work.
+  /// What that work itself waits for comes before what is fetched ahead.
   std::vector<size_t> segmentOf, segmentBegin;
   std::vector<size_t> workBefore;
   llvm::DenseSet<Value> early;
@@ -92,12 +93,19 @@ void Overlap::findSegments() {
     next[i] = tag.second ? tag : next[i + 1];
   }
   Tag current;
+  bool hasWork = false;
   for (size_t i = 0; i < ops.size(); ++i) {
     Tag tag = tagOf(ops[i]);
     if (!tag.second && (next[i] == current || !isWork(ops[i])))
       tag = current;
-    if (segmentBegin.empty() || tag != current)
+    if (segmentBegin.empty() || tag != current) {
       segmentBegin.push_back(i);
+      hasWork = false;
+    }
+    if (!hasWork) {
+      segmentBegin.back() = i;
+      hasWork = isWork(ops[i]);
+    }
     current = tag;
     segmentOf.push_back(segmentBegin.size() - 1);
   }

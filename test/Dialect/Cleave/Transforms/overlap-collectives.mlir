@@ -47,14 +47,14 @@ func.func @at_once(%x: !partial) -> !whole attributes {cleave.mesh = @mesh} {
 func.func @parameters(%x: !whole, %w0: !rows, %w1: !rows, %w2: !rows, %w3: !rows) -> !whole attributes {cleave.mesh = @mesh} {
   // CHECK-NEXT: %[[T0:.*]], %[[K0:.*]] = cleave.all_gather_start %arg1
   // CHECK-NEXT: graph.exp
-  // CHECK-NEXT: cleave.all_gather_start %arg2
   // CHECK-NEXT: cleave.done %[[T0]], %[[K0]] {cleave.block = "layer", cleave.instance = 0 : i64}
+  // CHECK-NEXT: cleave.all_gather_start %arg2
   // CHECK-NEXT: graph.add
+  // CHECK-NEXT: cleave.done
   // CHECK-NEXT: cleave.all_gather_start %arg3
-  // CHECK-NEXT: cleave.done
   // CHECK-NEXT: graph.add
-  // CHECK-NEXT: cleave.all_gather_start %arg4
   // CHECK-NEXT: cleave.done
+  // CHECK-NEXT: cleave.all_gather_start %arg4
   // CHECK-NEXT: graph.add
   // CHECK-NEXT: cleave.done
   // CHECK-NEXT: graph.add
@@ -64,8 +64,11 @@ func.func @parameters(%x: !whole, %w0: !rows, %w1: !rows, %w2: !rows, %w3: !rows
   // TWO-NEXT: cleave.all_gather_start %arg1
   // TWO-NEXT: cleave.all_gather_start %arg2
   // TWO-NEXT: graph.exp
-  // TWO-NEXT: cleave.all_gather_start %arg3
   // TWO-NEXT: cleave.done
+  // TWO-NEXT: cleave.all_gather_start %arg3
+  // TWO-NEXT: graph.add
+  // TWO-NEXT: cleave.done
+  // TWO-NEXT: cleave.all_gather_start %arg4
 
   // One waiting result is 512 bytes.
   // BOUND-LABEL: func.func @parameters
@@ -90,6 +93,20 @@ func.func @parameters(%x: !whole, %w0: !rows, %w1: !rows, %w2: !rows, %w3: !rows
   %g3 = cleave.all_gather %w3 over ["tp"] dim 0 : !rows -> !whole
   %4 = graph.add %3, %g3 : !whole
   return %4 : !whole
+}
+
+// What the first op waits for goes before what is fetched ahead.
+// CHECK-LABEL: func.func @needed_first
+func.func @needed_first(%x: !whole, %w: !rows, %w0: !rows) -> !whole attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[W:.*]] = cleave.all_gather %arg1
+  // CHECK-NEXT: cleave.all_gather_start %arg2
+  // CHECK-NEXT: graph.multiply %arg0, %[[W]]
+  // CHECK-NEXT: cleave.done
+  %g = cleave.all_gather %w over ["tp"] dim 0 : !rows -> !whole
+  %0 = graph.multiply %x, %g : !whole
+  %g0 = cleave.all_gather %w0 over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 0 : i64} : !rows -> !whole
+  %1 = graph.add %0, %g0 {cleave.block = "layer", cleave.instance = 0 : i64} : !whole
+  return %1 : !whole
 }
 
 // A slice sends nothing.
