@@ -6,7 +6,6 @@
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
-#include "cleave/Dialect/Graph/Transforms/Decompose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -121,22 +120,29 @@ LogicalResult MaskBuilder::run() {
   return success();
 }
 
+/// Puts the decomposition in the place of a local op: its results keep the encodings of their types.
+static LogicalResult decomposeLocally(DecomposableOpInterface op) {
+  OpBuilder builder(op);
+  FailureOr<SmallVector<Value>> values = op.decompose(builder);
+  if (failed(values))
+    return failure();
+  for (auto [old, value] : llvm::zip_equal(op->getResults(), *values)) {
+    if (value.getDefiningOp())
+      value.setType(old.getType());
+    old.replaceAllUsesWith(value);
+  }
+  op->erase();
+  return success();
+}
+
 LogicalResult prepareKernels(func::FuncOp function) {
   SmallVector<DecomposableOpInterface> split;
   for (Operation &op : function.front())
     if (isa<graph::CrossEntropyOp>(op))
       split.push_back(cast<DecomposableOpInterface>(op));
-  for (DecomposableOpInterface op : split) {
-    // The primitives infer types without encodings; users keep the types they had.
-    SmallVector<std::pair<OpOperand *, Type>> uses;
-    for (Value result : op->getResults())
-      for (OpOperand &use : result.getUses())
-        uses.push_back({&use, result.getType()});
-    if (failed(graph::replaceByDecomposition(op)))
+  for (DecomposableOpInterface op : split)
+    if (failed(decomposeLocally(op)))
       return failure();
-    for (auto [use, type] : uses)
-      use->get().setType(type);
-  }
   return MaskBuilder(function).run();
 }
 

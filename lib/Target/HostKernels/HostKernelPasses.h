@@ -37,8 +37,10 @@ void addKernelEntries(llvm::Module &module);
 /// Optimises `module` for the machine and gives the bytes of an object file.
 llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// Links one object file to a shared object in this process.
-llvm::Expected<std::string> linkSharedObject(llvm::StringRef object);
+/// Links one object file to a shared object in this process. The result depends on the C library's
+/// mathematics (libm) if the object calls functions. `emptyObject` is an object file of the same
+/// target with nothing in it.
+llvm::Expected<std::string> linkSharedObject(llvm::StringRef object, llvm::StringRef emptyObject);
 
 } // namespace cleave
 

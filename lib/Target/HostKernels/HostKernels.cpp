@@ -56,7 +56,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Target &t
   if (!found)
     return llvm::createStringError("LLVM has no target for " + triple.str() + ": " + error);
   std::unique_ptr<llvm::MCSubtargetInfo> cpus(
-      found->createMCSubtargetInfo(triple, target.cpu, target.features));
+      found->createMCSubtargetInfo(triple, "", ""));
   if (!cpus || !cpus->isCPUStringValid(target.cpu))
     return llvm::createStringError("unknown CPU '" + target.cpu + "' for " + triple.str());
   llvm::TargetOptions options;
@@ -76,7 +76,11 @@ llvm::Expected<std::string> compileFor(const llvm::Module &kernels, const Target
   auto object = emitObject(*module, **machine);
   if (!object)
     return object.takeError();
-  return linkSharedObject(*object);
+  llvm::Module nothing("empty", module->getContext());
+  auto empty = emitObject(nothing, **machine);
+  if (!empty)
+    return empty.takeError();
+  return linkSharedObject(*object, *empty);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "HostKernelPasses.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -52,24 +53,76 @@ llvm::Error runLinker(llvm::ArrayRef<const char *> arguments) {
 
 } // namespace
 
-llvm::Expected<std::string> linkSharedObject(llvm::StringRef object) {
+static llvm::Error writeFile(const std::string &path, llvm::StringRef content) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  file << content;
+  file.close();
+  if (error || file.has_error()) {
+    file.clear_error();
+    return llvm::createStringError("cannot write '" + path + "'");
+  }
+  return llvm::Error::success();
+}
+
+/// True if the object calls functions that it does not define.
+static llvm::Expected<bool> needsLibrary(llvm::StringRef object) {
+  auto file =
+      llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernels.o"));
+  if (!file)
+    return file.takeError();
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    if (!flags)
+      return flags.takeError();
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) &&
+        !(*flags & llvm::object::SymbolRef::SF_FormatSpecific))
+      return true;
+  }
+  return false;
+}
+
+llvm::Expected<std::string> linkSharedObject(llvm::StringRef object, llvm::StringRef emptyObject) {
+  auto usesLibm = needsLibrary(object);
+  if (!usesLibm)
+    return usesLibm.takeError();
   TemporaryFolder folder;
   if (std::error_code error = folder.create())
     return llvm::createStringError(error, "cannot make a temporary folder for the kernels: " +
                                               error.message());
   std::string input = folder.file("kernels.o"), output = folder.file("kernels.so");
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream file(input, error);
-    file << object;
-    file.close();
-    if (error || file.has_error())
-      return llvm::createStringError("cannot write '" + input + "'");
+  std::string libm = folder.file("libm.so"), empty = folder.file("empty.o");
+  if (llvm::Error error = writeFile(input, object))
+    return std::move(error);
+  std::vector<const char *> arguments = {"ld.lld",
+                                         "-shared",
+                                         "-o",
+                                         output.c_str(),
+                                         input.c_str(),
+                                         "--strip-all",
+                                         "--build-id=none",
+                                         "--threads=1",
+                                         "-z",
+                                         "now",
+                                         "--hash-style=gnu",
+                                         "-z",
+                                         "relro",
+                                         "-z",
+                                         "noexecstack",
+                                         "-soname",
+                                         "cleave-kernels.so"};
+  // The object names libm as a library that it needs. This machine's own is not looked at: an empty
+  // library of that name tells the linker all that it puts into the file.
+  if (*usesLibm) {
+    if (llvm::Error error = writeFile(empty, emptyObject))
+      return std::move(error);
+    if (llvm::Error error = runLinker({"ld.lld", "-shared", "-o", libm.c_str(), empty.c_str(),
+                                       "-soname", "libm.so.6", "--threads=1"}))
+      return std::move(error);
+    arguments.push_back("--no-as-needed");
+    arguments.push_back(libm.c_str());
   }
-  if (llvm::Error error =
-          runLinker({"ld.lld", "-shared", "-o", output.c_str(), input.c_str(), "--strip-all",
-                     "--build-id=none", "--hash-style=gnu", "--threads=1", "-z", "now", "-z",
-                     "relro", "-z", "noexecstack", "-soname", "cleave-kernels.so"}))
+  if (llvm::Error error = runLinker(arguments))
     return std::move(error);
   auto buffer = llvm::MemoryBuffer::getFile(output, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);

@@ -34,6 +34,7 @@ LoadedKernels::LoadedKernels(llvm::StringRef text, const std::string &target) {
     return;
   }
   isa_ = objects->front().isa;
+  object_ = objects->front().object;
   llvm::SmallString<128> path;
   int file;
   if (llvm::sys::fs::createTemporaryFile("cleave-test", "so", file, path)) {

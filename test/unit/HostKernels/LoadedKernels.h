@@ -60,10 +60,12 @@ public:
   const std::string &error() const { return error_; }
   void call(const char *name, std::vector<void *> buffers, std::vector<int64_t> scalars = {});
   const std::string &isa() const { return isa_; }
+  /// The bytes of the shared object.
+  const std::string &object() const { return object_; }
 
 private:
   void *handle_ = nullptr;
-  std::string path_, isa_, error_;
+  std::string path_, isa_, object_, error_;
 };
 
 } // namespace cleave::test

@@ -307,4 +307,29 @@ TEST(RowKernels, BothBaselinesRun) {
     ASSERT_NEAR(y[i], z[i], 1e-6);
 }
 
+/// The object names what it needs: libm where it calls it, otherwise nothing.
+TEST(RowKernels, DependsOnLibmOnly) {
+  auto text = [](const char *op) {
+    return std::string("exec.kernel @k(%x: tensor<64xf32>) -> tensor<64xf32> {\n  %0 = graph.") +
+           op + " %x : tensor<64xf32>\n  exec.yield %0 : tensor<64xf32>\n}";
+  };
+  LoadedKernels sine(text("sin")), exponential(text("exp"));
+  ASSERT_TRUE(sine) << sine.error();
+  ASSERT_TRUE(exponential) << exponential.error();
+  EXPECT_NE(sine.object().find("libm.so.6"), std::string::npos);
+  EXPECT_EQ(exponential.object().find("lib"), std::string::npos);
+}
+
+TEST(RowKernels, EqualModulesGiveEqualBytes) {
+  LoadedKernels first(kRotate, "x86-64-v4"), second(kRotate, "x86-64-v4");
+  EXPECT_FALSE(first.object().empty());
+  EXPECT_EQ(first.object(), second.object());
+}
+
+TEST(RowKernels, UnknownCpuIsAnError) {
+  LoadedKernels kernels(kRotate, "pentium-xii");
+  EXPECT_FALSE(kernels);
+  EXPECT_EQ(kernels.error(), "the kernels do not compile");
+}
+
 } // namespace
