@@ -55,8 +55,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Target &t
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return llvm::createStringError("LLVM has no target for " + triple.str() + ": " + error);
-  std::unique_ptr<llvm::MCSubtargetInfo> cpus(
-      found->createMCSubtargetInfo(triple, "", ""));
+  std::unique_ptr<llvm::MCSubtargetInfo> cpus(found->createMCSubtargetInfo(triple, "", ""));
   if (!cpus || !cpus->isCPUStringValid(target.cpu))
     return llvm::createStringError("unknown CPU '" + target.cpu + "' for " + triple.str());
   llvm::TargetOptions options;
