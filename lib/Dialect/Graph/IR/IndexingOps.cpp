@@ -6,7 +6,6 @@
 #include "ShardingRules.h"
 #include "Verification.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -94,8 +93,7 @@ FactorRule ScatterAddOp::getShardingRule() {
       builder.operandDim(2, d < axis ? d : d + indexRank - 1, builder.pass(0, d, 0, d));
   // Updates spread over devices give partial sums, each with the operand in it once too often
   // unless the operand is zero.
-  bool isZero =
-      matchPattern(getOperand(), m_AnyZeroFloat()) || matchPattern(getOperand(), m_Zero());
+  bool isZero = isZeroConstant(getOperand());
   for (unsigned d = 0; d < indexRank; ++d) {
     uint16_t factor = builder.factor(builder.operandSize(1, d),
                                      isZero ? FactorKind::Reduction : FactorKind::NeedReplication);

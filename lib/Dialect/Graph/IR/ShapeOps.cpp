@@ -7,7 +7,6 @@
 #include "ShardingRules.h"
 #include "Verification.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -425,7 +424,7 @@ LogicalResult PadOp::verify() {
 FactorRule PadOp::getShardingRule() {
   RuleBuilder builder(*this);
   // Padding with zeros commutes with sums.
-  if (matchPattern(getValue(), m_AnyZeroFloat()) || matchPattern(getValue(), m_Zero()))
+  if (isZeroConstant(getValue()))
     builder.rule.jointlyLinear = 1;
   for (unsigned d = 0; d < builder.rule.results[0].size(); ++d) {
     if (keepsDim(*this, d)) {

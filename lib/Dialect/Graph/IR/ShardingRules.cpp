@@ -5,7 +5,9 @@
 
 #include "ShardingRules.h"
 
+#include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
@@ -127,4 +129,14 @@ FactorRule graph::reshapeRule(Operation *op) {
       }
     }
   }
+}
+
+bool graph::isZeroConstant(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshardOp, ShardingConstraintOp, PropagationBarrierOp, DoneOp, CollectiveOpInterface>(
+            op))
+      return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+    value = op->getOperand(0);
+  }
+  return false;
 }

@@ -46,6 +46,10 @@ FactorRule elementwiseRule(mlir::Operation *op, uint32_t jointlyLinear, uint32_t
 /// become factors, major to minor; what two groups do not share needs replication.
 FactorRule reshapeRule(mlir::Operation *op);
 
+/// True if the value is a constant zero, whatever reshards and collectives lie between: a rule that
+/// depends on it must not change while they are put in.
+bool isZeroConstant(mlir::Value value);
+
 } // namespace cleave::graph
 
 #endif // CLEAVE_LIB_DIALECT_GRAPH_IR_SHARDINGRULES_H
