@@ -149,38 +149,50 @@ void readRopeScaling(ConfigReader &object, RopeConfig &rope) {
   }
 }
 
+/// transformers follows this key for other model types only; here it would either be ignored or
+/// fail.
+void refusePartialRotation(ConfigReader &reader) {
+  reader.refuseUnless("partial_rotary_factor", "1.0",
+                      "heads of this model_type are rotated whole: remove the key");
+}
+
 RopeConfig readRope(ConfigReader &reader, int64_t headDim) {
   RopeConfig rope;
   rope.theta = reader.positiveOr("rope_theta", kDefaultTheta);
-  double partial = reader.positiveOr("partial_rotary_factor", 1);
+  rope.rotaryDim = headDim;
+  if (headDim % 2 != 0)
+    reader.fault("head_dim", "an even number of entries a head, not " + Twine(headDim),
+                 "correct the value, or hidden_size and the number of heads");
+  refusePartialRotation(reader);
   if (std::optional<ConfigReader> scaling = reader.optionalObject("rope_scaling")) {
     // Without a type the file asks for something that we cannot name.
     if (!scaling->has("type"))
       scaling->text("rope_type");
     readRopeScaling(*scaling, rope);
+    refusePartialRotation(*scaling);
   }
   if (std::optional<ConfigReader> object = reader.optionalObject("rope_parameters")) {
     RopeConfig whole;
+    whole.rotaryDim = headDim;
     whole.theta = object->positiveOr("rope_theta", rope.theta);
     readRopeScaling(*object, whole);
+    refusePartialRotation(*object);
     if ((reader.has("rope_theta") && whole.theta != rope.theta) ||
         (reader.has("rope_scaling") && !(whole == rope)))
       reader.fault("rope_parameters", "the values of rope_theta and rope_scaling in the same file",
                    "keep one spelling");
     rope = whole;
-    partial = object->positiveOr("partial_rotary_factor", partial);
     for (StringRef key : {"full_attention", "sliding_attention"})
       object->refuseUnless(key, "null", "Cleave has one rotation for all layers");
   }
-  if (partial > 1)
-    reader.fault("partial_rotary_factor", "a number of at most 1", "correct the value");
-  // Truncated, as transformers does.
-  rope.rotaryDim = reader.failed() ? 2 : int64_t(double(headDim) * partial);
-  if (rope.rotaryDim < 2 || rope.rotaryDim % 2 != 0)
-    reader.fault(partial == 1 ? "head_dim" : "partial_rotary_factor",
-                 "an even number of rotated entries a head, not " + Twine(rope.rotaryDim) + " of " +
-                     Twine(headDim),
-                 "correct the value, or hidden_size and the number of heads");
+  // Some files repeat this key outside; there it would take precedence in transformers.
+  StringRef outside = "original_max_position_embeddings";
+  std::optional<int64_t> maxPositions = reader.optionalSize(outside);
+  if (maxPositions && rope.scaling == RopeConfig::Scaling::Llama3 &&
+      *maxPositions != rope.originalMaxPositions)
+    reader.fault(outside,
+                 "the value inside the rotary settings, " + Twine(rope.originalMaxPositions),
+                 "keep one of the two");
   return rope;
 }
 

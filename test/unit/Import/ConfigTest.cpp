@@ -105,8 +105,10 @@ TEST(Config, HeadDim) {
       HasSubstr("\"num_attention_heads\": expected a divisor of hidden_size (64), found 6"));
   EXPECT_THAT(readWith({{"num_key_value_heads", "3"}}).fault,
               HasSubstr("expected a divisor of num_attention_heads (8), found 3"));
-  EXPECT_THAT(readWith({{"head_dim", "7"}}).fault, HasSubstr("an even number of rotated entries"));
-  EXPECT_THAT(readWith({{"num_attention_heads", "64"}}).fault, HasSubstr("not 1 of 1"));
+  EXPECT_THAT(readWith({{"head_dim", "7"}}).fault,
+              HasSubstr("an even number of entries a head, not 7"));
+  EXPECT_THAT(readWith({{"num_attention_heads", "64"}}).fault,
+              HasSubstr("an even number of entries a head, not 1"));
 }
 
 TEST(Config, BadNumbers) {
@@ -168,6 +170,10 @@ TEST(Config, RopeInBothSpellings) {
   EXPECT_EQ(rope("500000", "{" LLAMA3, "").config->rope, llama3);
   EXPECT_EQ(rope("", "", R"({"rope_theta": 5e5, )" LLAMA3).config->rope, llama3);
   EXPECT_EQ(rope("5e5", "{" LLAMA3, R"({"rope_theta": 5e5, )" LLAMA3).config->rope, llama3);
+  EXPECT_THAT(
+      readWith({{"original_max_position_embeddings", "4096"}, {"rope_scaling", "{" LLAMA3}}).fault,
+      HasSubstr("\"original_max_position_embeddings\": expected the value inside the rotary "
+                "settings, 8192, found 4096"));
 #undef LLAMA3
   RopeConfig linear{
       .theta = 10000, .rotaryDim = 8, .scaling = RopeConfig::Scaling::Linear, .factor = 2};
@@ -195,13 +201,11 @@ TEST(Config, RopeInBothSpellings) {
 }
 
 TEST(Config, PartialRotation) {
-  EXPECT_EQ(readWith({{"partial_rotary_factor", "0.5"}}).config->rope.rotaryDim, 4);
-  EXPECT_EQ(
-      readWith({{"rope_parameters", R"({"partial_rotary_factor": 0.5})"}}).config->rope.rotaryDim,
-      4);
-  EXPECT_THAT(readWith({{"partial_rotary_factor", "0.4"}}).fault,
-              HasSubstr("an even number of rotated entries a head, not 3 of 8"));
-  EXPECT_THAT(readWith({{"partial_rotary_factor", "1.5"}}).fault, HasSubstr("at most 1"));
+  EXPECT_EQ(readWith({{"partial_rotary_factor", "1"}}).config->rope.rotaryDim, 8);
+  EXPECT_THAT(readWith({{"partial_rotary_factor", "0.5"}}).fault,
+              HasSubstr("\"partial_rotary_factor\": expected 1.0, found 0.5"));
+  EXPECT_THAT(readWith({{"rope_parameters", R"({"partial_rotary_factor": 0.5})"}}).fault,
+              HasSubstr("\"rope_parameters.partial_rotary_factor\": expected 1.0, found 0.5"));
 }
 
 TEST(Config, Biases) {

@@ -250,8 +250,8 @@ TEST_F(ImportHuggingFace, BiasesAndNormsOfTheFamily) {
 }
 
 TEST_F(ImportHuggingFace, RopeScalingReachesTheTable) {
-  ImportedModel model = import(folder.write(
-      "config.json", decoderConfig("llama", R"(, "head_dim": 8, "partial_rotary_factor": 0.5,
+  ImportedModel model =
+      import(folder.write("config.json", decoderConfig("llama", R"(, "head_dim": 4,
           "rope_theta": 5e5, "rope_scaling": {"rope_type": "llama3", "factor": 8,
           "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 64})")));
   auto table = opsOf<graph::RopeTableOp>(model)[0];
