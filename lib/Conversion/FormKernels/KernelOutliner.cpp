@@ -138,6 +138,7 @@ exec::KernelOp KernelBody::build(OpBuilder &builder, StringRef name) const {
       exec::KernelOp::create(builder, loc, name, builder.getFunctionType(arguments, results),
                              /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr,
                              /*scalar_min=*/nullptr, /*scalar_max=*/nullptr,
+                             /*in_place=*/nullptr,
                              /*description=*/nullptr);
   Block *block = builder.createBlock(&kernel.getBody(), {}, arguments,
                                      SmallVector<Location>(arguments.size(), loc));

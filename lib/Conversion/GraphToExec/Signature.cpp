@@ -4,6 +4,7 @@
 // Arguments and results of an entry: states, inputs, outputs and their places.
 
 #include "EntryLowering.h"
+#include "StateUpdates.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -86,17 +87,9 @@ LogicalResult EntryLowering::lowerArguments() {
   return success();
 }
 
-/// The value whose op writes the memory of `value`: what reshapes and waits pass on.
-static Value producing(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<graph::ReshapeOp, DoneOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 LogicalResult EntryLowering::assignOutputs() {
+  for (auto [value, argument] : planStateUpdates(function_))
+    outputs_[value] = tensors_[argument].buffer;
   auto ret = cast<func::ReturnOp>(function_.getBody().front().getTerminator());
   SmallVector<Attribute> outputs;
   int64_t outputBytes = 0;
@@ -104,13 +97,15 @@ LogicalResult EntryLowering::assignOutputs() {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       return ret.emitOpError("result ") << index << " is no tensor";
+    if (function_.getResultAttr(index, CleaveDialect::kStateAttr))
+      continue;
     auto name = function_.getResultAttrOfType<StringAttr>(index, CleaveDialect::kOutputAttr);
     std::string text = name ? name.str() : "out" + std::to_string(index);
     TensorAttr tensor = describe(text, type, outputBytes);
     outputBytes += aligned(tensor.getBytes());
     outputs.push_back(tensor);
     Value buffer = makeBuffer(exec::Region::Output, tensor.getBytes(), tensor.getOffset());
-    Value source = producing(value);
+    Value source = producingValue(value);
     if (!isa<BlockArgument>(source) && !outputs_.count(source))
       outputs_[source] = buffer;
     else
@@ -121,9 +116,34 @@ LogicalResult EntryLowering::assignOutputs() {
   return success();
 }
 
+LogicalResult EntryLowering::lowerUpdate(func::ReturnOp op, unsigned index,
+                                         FlatSymbolRefAttr symbol) {
+  Value value = op.getOperand(index), target;
+  for (BlockArgument argument : function_.getArguments())
+    if (function_.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr) == symbol)
+      target = tensors_[argument].buffer;
+  if (!target)
+    return op.emitOpError("result ")
+           << index << " updates the state " << symbol << ", which the function does not read";
+  Value buffer = dense(value, op);
+  if (buffer == target)
+    return success();
+  if (isa<BlockArgument>(producingValue(value)))
+    return op.emitOpError("result ") << index << " gives the state " << symbol
+                                     << " the value of another argument; copy it first";
+  emit<CopyOp>(op, 0, buffer, target);
+  return success();
+}
+
 LogicalResult EntryLowering::lowerReturn(func::ReturnOp op) {
   int64_t offset = 0;
-  for (Value value : op.getOperands()) {
+  for (auto [index, value] : llvm::enumerate(op.getOperands())) {
+    if (auto symbol =
+            function_.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr)) {
+      if (failed(lowerUpdate(op, index, symbol)))
+        return failure();
+      continue;
+    }
     Value buffer = dense(value, op);
     auto root = buffer.getDefiningOp<BufferOp>();
     int64_t bytes = byteSize(cast<RankedTensorType>(value.getType()));

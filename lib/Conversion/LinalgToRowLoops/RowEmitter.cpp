@@ -194,24 +194,26 @@ FailureOr<SmallVector<Value>> RowEmitter::emitNestLoops(Nest &nest, unsigned dim
     if (failed(inlineBody(op, loops, sums, totals)))
       return failure();
   }
-  for (const OutputPiece &piece : nest.outputs)
-    if (failed(store(piece, nestIndices_)))
+  // All loads of an iteration come before its stores: an output may lie in an input's buffer.
+  Indices from(rowIndices_);
+  from.append(nestIndices_.begin(), nestIndices_.end());
+  SmallVector<Value> values;
+  for (const OutputPiece &piece : nest.outputs) {
+    values.push_back(element(piece.value, from));
+    if (!values.back())
       return failure();
+  }
+  for (auto [piece, value] : llvm::zip_equal(nest.outputs, values))
+    store(piece, value, from);
   return totals;
 }
 
-LogicalResult RowEmitter::store(const OutputPiece &piece, ArrayRef<Value> inner) {
-  Indices from(rowIndices_);
-  from.append(inner.begin(), inner.end());
-  Value value = element(piece.value, from);
-  if (!value)
-    return failure();
+void RowEmitter::store(const OutputPiece &piece, Value value, const Indices &from) {
   Indices to;
   for (auto [position, offset] : llvm::zip_equal(from, piece.offsets))
     to.push_back(offset ? binary(IndexOp::Add, position, index(offset)) : position);
   setInsertionPoint();
   memref::StoreOp::create(builder_, loc_, value, outputBuffers_[piece.output], to);
-  return success();
 }
 
 } // namespace cleave

@@ -107,7 +107,7 @@ private:
   mlir::LogicalResult emitNest(Nest &nest);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> emitNestLoops(Nest &nest, unsigned dim,
                                                                 mlir::ValueRange carried);
-  mlir::LogicalResult store(const OutputPiece &piece, mlir::ArrayRef<mlir::Value> inner);
+  void store(const OutputPiece &piece, mlir::Value value, const Indices &from);
   mlir::Value fail(mlir::Operation *op, const llvm::Twine &message);
 
   mlir::func::FuncOp kernel_, result_;

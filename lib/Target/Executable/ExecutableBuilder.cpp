@@ -121,7 +121,8 @@ LogicalResult ExecutableBuilder::addMesh(EntryOp entry) {
   if (!mesh)
     return entry.emitOpError("runs on a mesh that is not declared");
   if (mesh_ && !(*mesh_ == *mesh))
-    return entry.emitOpError("runs on another mesh than the entry before it; one executable has one");
+    return entry.emitOpError(
+        "runs on another mesh than the entry before it; one executable has one");
   if (mesh_)
     return success();
   mesh_ = mesh;
@@ -164,12 +165,18 @@ void ExecutableBuilder::addKernels() {
     auto table = std::make_unique<fb::KernelT>();
     table->symbol = kernel.getSymName().str();
     SmallVector<RankedTensorType> types = kernel.getBufferTypes();
-    table->buffers = types.size();
     table->scalars = kernel.getNumScalars();
+    unsigned inputs = kernel.getNumInputs();
     for (auto [i, type] : llvm::enumerate(types)) {
+      int64_t overwritten = i < inputs ? -1 : kernel.getOverwrittenInput(i - inputs);
+      if (overwritten >= 0) {
+        table->access[overwritten] = fb::Access::ReadWrite;
+        continue;
+      }
       table->buffer_bytes.push_back(byteSize(type));
-      table->access.push_back(i < kernel.getNumInputs() ? fb::Access::Read : fb::Access::Write);
+      table->access.push_back(i < inputs ? fb::Access::Read : fb::Access::Write);
     }
+    table->buffers = table->access.size();
     if (auto least = kernel.getScalarMin())
       table->scalar_min = toVector(*least);
     if (auto most = kernel.getScalarMax())
@@ -177,6 +184,7 @@ void ExecutableBuilder::addKernels() {
     if (auto text = kernel.getDescription())
       table->description = text->str();
     kernels_[kernel.getSymNameAttr()] = executable_.kernels.size();
+    kernelOps_.push_back(kernel);
     executable_.kernels.push_back(std::move(table));
   }
 }
@@ -205,8 +213,9 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
             launch.kernel = kernel->second;
             for (Value buffer : op.getInputs())
               launch.buffers.push_back(reference(buffer));
-            for (Value buffer : op.getOutputs())
-              launch.buffers.push_back(reference(buffer));
+            for (auto [result, buffer] : llvm::enumerate(op.getOutputs()))
+              if (kernelOps_[kernel->second].getOverwrittenInput(result) < 0)
+                launch.buffers.push_back(reference(buffer));
             if (ArrayAttr scalars = op.getScalarsAttr())
               for (auto scalar : scalars.getAsRange<ExprAttr>())
                 launch.scalars.push_back(expression(scalar));

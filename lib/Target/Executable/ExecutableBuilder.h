@@ -37,6 +37,7 @@ private:
   fb::ExecutableT &executable_;
   const Mesh *mesh_ = nullptr;
   llvm::DenseMap<mlir::StringAttr, uint32_t> states_, kernels_;
+  std::vector<exec::KernelOp> kernelOps_;
   llvm::StringMap<uint32_t> sites_;
   llvm::DenseMap<mlir::Operation *, uint32_t> positions_; ///< of instructions, within their entry
 };

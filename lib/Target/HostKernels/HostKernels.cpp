@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -89,13 +90,26 @@ void registerHostKernelDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
+/// Results that lie in an input's buffer lose their own argument.
+static void overwriteInputs(func::FuncOp function, exec::KernelOp kernel) {
+  unsigned inputs = kernel.getNumInputs();
+  llvm::BitVector erased(function.getNumArguments());
+  for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+    if (int64_t input = kernel.getOverwrittenInput(result); input >= 0) {
+      function.getArgument(inputs + result).replaceAllUsesWith(function.getArgument(input));
+      erased.set(inputs + result);
+    }
+  (void)function.eraseArguments(erased);
+}
+
 /// Copies what is to be compiled into a module of its own, lowered to loops over buffers.
 static LogicalResult collectKernels(ModuleOp from, ModuleOp to) {
   OpBuilder builder = OpBuilder::atBlockEnd(to.getBody());
   bool hasKernels = !from.getOps<exec::KernelOp>().empty();
   for (Operation &op : *from.getBody()) {
     func::FuncOp function;
-    if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
+    auto kernel = dyn_cast<exec::KernelOp>(op);
+    if (kernel) {
       // Lowering changes the body; the caller's stays as it is.
       auto copy = cast<exec::KernelOp>(builder.clone(*kernel));
       function = lowerKernelToLinalg(builder, copy);
@@ -110,8 +124,11 @@ static LogicalResult collectKernels(ModuleOp from, ModuleOp to) {
     }
     bool onTensors = llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
                      function.getNumResults() > 0;
+    std::string name = function.getSymName().str();
     if (onTensors && failed(lowerKernelToRowLoops(function)))
       return failure();
+    if (kernel && kernel.getInPlace())
+      overwriteInputs(cast<func::FuncOp>(to.lookupSymbol(name)), kernel);
   }
   for (func::FuncOp kernel : to.getOps<func::FuncOp>())
     expandMath(kernel);

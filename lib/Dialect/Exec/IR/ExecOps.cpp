@@ -92,6 +92,11 @@ unsigned KernelOp::getNumInputs() {
   return llvm::count_if(getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+int64_t KernelOp::getOverwrittenInput(unsigned result) {
+  auto list = getInPlace();
+  return list && result < list->size() ? (*list)[result] : -1;
+}
+
 unsigned KernelOp::getNumScalars() { return getArgumentTypes().size() - getNumInputs(); }
 
 LogicalResult KernelOp::verify() {
@@ -108,9 +113,21 @@ LogicalResult KernelOp::verify() {
                            << getNumScalars() << " scalars, found " << bounds->size();
     return success();
   };
-  if (failed(checkBounds(getScalarMin(), "scalar_min")))
+  if (failed(checkBounds(getScalarMin(), "scalar_min")) ||
+      failed(checkBounds(getScalarMax(), "scalar_max")))
     return failure();
-  return checkBounds(getScalarMax(), "scalar_max");
+  if (!getInPlace())
+    return success();
+  if (getInPlace()->size() != getNumResults())
+    return emitOpError() << "'in_place' must have one entry for each of its " << getNumResults()
+                         << " results, found " << getInPlace()->size();
+  SmallVector<RankedTensorType> buffers = getBufferTypes();
+  for (auto [result, input] : llvm::enumerate(*getInPlace()))
+    if (input != -1 && (input < 0 || input >= int64_t(getNumInputs()) ||
+                        buffers[input] != getResultTypes()[result]))
+      return emitOpError() << "'in_place' gives result " << result << " the buffer of input " << input
+                           << ", which is no input of its type";
+  return success();
 }
 
 LogicalResult YieldOp::verify() {

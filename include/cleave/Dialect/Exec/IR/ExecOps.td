@@ -67,6 +67,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, HasParent<"::mlir::ModuleOp">, Is
   let description = [{
     Tensor arguments are the input buffers in order, results the output buffers, `index` arguments the
     scalars. Buffers do not overlap. `scalar_min` and `scalar_max` bound the scalars of every launch.
+    `in_place` has one entry a result: the number of the input whose buffer it overwrites, or -1. Such a
+    result depends on that input element by element.
 
     ```mlir
     exec.kernel @kernel_0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -80,6 +82,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, HasParent<"::mlir::ModuleOp">, Is
                        OptionalAttr<DictArrayAttr>:$res_attrs,
                        OptionalAttr<DenseI64ArrayAttr>:$scalar_min,
                        OptionalAttr<DenseI64ArrayAttr>:$scalar_max,
+                       OptionalAttr<DenseI64ArrayAttr>:$in_place,
                        OptionalAttr<StrAttr>:$description);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -91,6 +94,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, HasParent<"::mlir::ModuleOp">, Is
     ::llvm::SmallVector<::mlir::RankedTensorType> getBufferTypes();
     unsigned getNumInputs();
     unsigned getNumScalars();
+    /// The input whose buffer this result overwrites; -1: it has a buffer of its own.
+    int64_t getOverwrittenInput(unsigned result);
   }];
   let hasVerifier = 1;
 }

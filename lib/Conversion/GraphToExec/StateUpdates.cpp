@@ -1,0 +1,152 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "StateUpdates.h"
+
+#include "cleave/Dialect/Cleave/IR/CleaveOps.h"
+#include "cleave/Dialect/Exec/IR/ExecOps.h"
+#include "cleave/Dialect/Graph/IR/GraphOps.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace cleave;
+using namespace cleave::exec;
+
+Value cleave::producingValue(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<graph::ReshapeOp, DoneOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// True if every op of the kernel that depends on the input does so element by element.
+static bool isPointwise(KernelOp kernel, unsigned input) {
+  BlockArgument argument = kernel.getBody().getArgument(input);
+  llvm::SetVector<Value> reached;
+  reached.insert(argument);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (OpOperand &use : reached[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<YieldOp>(user))
+        continue;
+      std::optional<FactorRule> rule = shardingRuleOf(user);
+      if (!rule)
+        return false;
+      const TensorFactors &operand = rule->operands[use.getOperandNumber()];
+      for (const DimFactors &dim : operand)
+        for (uint16_t factor : dim)
+          if (dim.size() != 1 || rule->factors[factor].kind != FactorKind::PassThrough)
+            return false;
+      for (auto [result, factors] : llvm::zip_equal(user->getResults(), rule->results)) {
+        if (factors != operand || cast<RankedTensorType>(result.getType()).getShape() !=
+                                      cast<RankedTensorType>(argument.getType()).getShape())
+          return false;
+        reached.insert(result);
+      }
+    }
+  }
+  return true;
+}
+
+/// The last op of the block that reads the argument's memory.
+static Operation *lastReader(BlockArgument argument) {
+  llvm::SetVector<Value> aliases;
+  aliases.insert(argument);
+  Operation *last = nullptr;
+  for (size_t i = 0; i < aliases.size(); ++i)
+    for (Operation *user : aliases[i].getUsers()) {
+      if (isa<graph::ReshapeOp, graph::TransposeOp, MaskPaddingOp>(user))
+        aliases.insert(user->getResult(0));
+      if (!last || last->isBeforeInBlock(user))
+        last = user;
+    }
+  return last;
+}
+
+/// Which tensor operand of a launch is the argument itself; -1: none, or more than one.
+static int64_t inputOf(InvokeOp op, BlockArgument argument) {
+  int64_t found = -1, tensor = 0;
+  for (Value operand : op.getOperands()) {
+    if (!isa<RankedTensorType>(operand.getType()))
+      continue;
+    if (operand != argument && producingValue(operand) == argument)
+      return -1;
+    if (operand == argument) {
+      if (found >= 0)
+        return -1;
+      found = tensor;
+    }
+    ++tensor;
+  }
+  return found;
+}
+
+static bool reads(Operation *op, BlockArgument argument) {
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return producingValue(operand) == argument; });
+}
+
+llvm::DenseMap<Value, BlockArgument> cleave::planStateUpdates(func::FuncOp function) {
+  llvm::DenseMap<Attribute, BlockArgument> states;
+  for (BlockArgument argument : function.getArguments())
+    if (Attribute state = function.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr))
+      states[state] = argument;
+
+  llvm::DenseMap<Value, BlockArgument> candidates;
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    BlockArgument argument =
+        states.lookup(function.getResultAttr(index, CleaveDialect::kStateAttr));
+    Value source = producingValue(value);
+    Operation *op = source.getDefiningOp();
+    if (!argument || !op || candidates.count(source))
+      continue;
+    Operation *last = lastReader(argument);
+    if (!last || last == op || last->isBeforeInBlock(op))
+      candidates[source] = argument;
+  }
+
+  // A kernel has one form: what all its launches allow.
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  llvm::MapVector<Operation *, SmallVector<int64_t>> forms;
+  for (InvokeOp op : function.getOps<InvokeOp>()) {
+    auto kernel = symbols.lookup<KernelOp>(op.getKernel());
+    SmallVector<int64_t> form(op.getNumResults(), -1);
+    for (auto [index, result] : llvm::enumerate(op.getResults())) {
+      BlockArgument argument = candidates.lookup(result);
+      if (!argument)
+        continue;
+      int64_t input = inputOf(op, argument);
+      if (input >= 0 && kernel.getBufferTypes()[input] == kernel.getResultTypes()[index] &&
+          isPointwise(kernel, input))
+        form[index] = input;
+    }
+    auto [entry, isNew] = forms.insert({kernel, form});
+    if (!isNew)
+      for (auto [known, here] : llvm::zip_equal(entry->second, form))
+        if (known != here)
+          known = -1;
+  }
+  Builder builder(function.getContext());
+  for (auto &[kernel, form] : forms)
+    if (llvm::any_of(form, [](int64_t input) { return input >= 0; }))
+      cast<KernelOp>(kernel).setInPlaceAttr(builder.getDenseI64ArrayAttr(form));
+
+  llvm::DenseMap<Value, BlockArgument> updates;
+  for (auto [value, argument] : candidates) {
+    Operation *op = value.getDefiningOp();
+    bool overwrites = false;
+    if (auto invoke = dyn_cast<InvokeOp>(op)) {
+      unsigned index = cast<OpResult>(value).getResultNumber();
+      overwrites = symbols.lookup<KernelOp>(invoke.getKernel()).getOverwrittenInput(index) >= 0;
+    }
+    // Another result of the kernel may lie in an input that this update does not touch.
+    if (overwrites || !reads(op, argument))
+      updates[value] = argument;
+  }
+  return updates;
+}

@@ -1,0 +1,59 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// RUN: cleave-opt %s --cleave-form-kernels --cleave-lower-to-exec --cleave-pack-memory --cleave-verify-exec -split-input-file | FileCheck %s
+
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @w : tensor<64xf32> {kind = "weight"}
+
+// An elementwise update overwrites its state.
+// CHECK-LABEL: exec.entry @step
+// CHECK: %[[W:.*]] = exec.buffer state 256 at 0
+// CHECK: %[[G:.*]] = exec.buffer input 256 at 0
+// CHECK: exec.launch @{{.*}} ins(%[[W]], %[[G]]) outs({{.*}}%[[W]]{{.*}})
+// CHECK-NOT: exec.copy
+func.func @step(%w: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @w},
+                %g: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.input = "g"})
+    -> (tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.output = "negated"},
+        tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @w})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.subtract %w, %g : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+  %1 = graph.negate %g : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+  return %1, %0 : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+}
+
+// -----
+
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @w : tensor<8x8xf32> {kind = "weight"}
+
+// A product that reads its state can not overwrite it: it is copied at the end.
+// CHECK-LABEL: exec.entry @step
+// CHECK: %[[W:.*]] = exec.buffer state 256 at 0
+// CHECK: exec.gemm %[[W]], %[[W]], %[[N:.*]] :
+// CHECK: exec.copy %[[N]] to %[[W]] stream 0
+func.func @step(%w: tensor<8x8xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 8]>> {cleave.state = @w})
+    -> (tensor<8x8xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 8]>> {cleave.state = @w})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.dot_general %w, %w contract [1] x [0] : (tensor<8x8xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 8]>>, tensor<8x8xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 8]>>) -> tensor<8x8xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 8]>>
+  return %0 : tensor<8x8xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 8]>>
+}
+
+// -----
+
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @w : tensor<64xf32> {kind = "weight"}
+
+// The old value is read after the update: the new one is copied at the end.
+// CHECK-LABEL: exec.entry @step
+// CHECK: %[[W:.*]] = exec.buffer state 256 at 0
+// CHECK: exec.launch {{.*}} outs(%[[N:.*]]) stream 0
+// CHECK: exec.copy %[[W]] to %{{.*}} stream 0
+// CHECK: exec.copy %[[N]] to %[[W]] stream 0
+func.func @step(%w: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @w})
+    -> (tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.output = "old"},
+        tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @w})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.negate %w : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+  return %w, %0 : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+}
