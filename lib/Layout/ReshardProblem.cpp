@@ -124,6 +124,13 @@ static Layout withPartial(Layout layout, const AxisList &partial, Reduction kind
   return layout;
 }
 
+/// True if `axes` are some of `list`, part by part.
+static bool contains(llvm::ArrayRef<AxisRef> list, llvm::ArrayRef<AxisRef> axes) {
+  AxisList rest = subtractAxes(list, axes);
+  return shardCount(rest) * shardCount(axes) == shardCount(list) &&
+         sortedAxes(subtractAxes(list, rest)) == sortedAxes(axes);
+}
+
 void Solver::enumerateClasses() {
   for (const ReshardProblem::OpClass &c : problem.classes) {
     solution.choices.push_back(enumerateFactorChoices(c.rule, c.operands, c.results, planner));
@@ -220,6 +227,10 @@ void Solver::produce() {
     if (layout.partialKind != Reduction::Sum || llvm::is_contained(atOnce, layout.partial))
       reduced[value] = layout.partial;
   }
+  // What is demanded partial may stay so: over whole atoms only.
+  for (const ReshardProblem::Demand &demand : problem.demands)
+    if (!demand.layout.partial.empty() && demand.layout.partialKind == Reduction::Sum)
+      splitAtoms(demand.layout.partial);
 }
 
 /// Adds a list of axes to the atoms, splitting those that it overlaps. Returns false, with the
@@ -309,7 +320,7 @@ ReductionPlacement Solver::placeOver(size_t atom) {
   }
   llvm::BitVector mustBeWhole(problem.values.size());
   for (const ReshardProblem::Demand &demand : problem.demands)
-    if (!axesOverlap(demand.layout.partial, axes))
+    if (!contains(demand.layout.partial, axes))
       mustBeWhole.set(demand.value);
   return placeReductions(problem.values.size(), ops, mustBeWhole,
                          [&](uint32_t value) { return priceOfReducing(value, atom); });

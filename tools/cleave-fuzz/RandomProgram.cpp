@@ -41,6 +41,7 @@ private:
   Shape randomShape(unsigned rank);
   Type floatType() { return options.isF32 ? Type(b.getF32Type()) : Type(b.getF64Type()); }
 
+  ShardingAttr partialSharding(unsigned rank);
   Known argument(ArrayRef<int64_t> shape, Type elementType = {});
   Known pickValue();
   Known pickRank(unsigned rank);
@@ -102,6 +103,17 @@ Shape Generator::randomShape(unsigned rank) {
   return shape;
 }
 
+/// A layout that is partial over the axes which it does not use otherwise.
+ShardingAttr Generator::partialSharding(unsigned rank) {
+  Layout layout = randomLayout(random, mesh, rank);
+  AxisList free;
+  for (uint32_t i = 0; i < mesh.axes().size(); ++i)
+    if (mesh.axis(i).size > 1 && !axesOverlap(layout.usedAxes(), mesh.axis(i)))
+      free.push_back(mesh.axis(i));
+  layout.partial = sortedAxes(free);
+  return shardingOf(b.getContext(), meshSym, mesh, layout);
+}
+
 Generator::Known Generator::argument(ArrayRef<int64_t> shape, Type elementType) {
   Type type = RankedTensorType::get(shape, elementType ? elementType : floatType());
   Value value = body->addArgument(type, b.getUnknownLoc());
@@ -109,15 +121,8 @@ Generator::Known Generator::argument(ArrayRef<int64_t> shape, Type elementType) 
   if (random.chance(65))
     sharding = randomSharding(random, meshSym, mesh, shape.size(), random.chance(50));
   // Now and then an argument that comes in partial.
-  if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()) && random.chance(3)) {
-    Layout layout = randomLayout(random, mesh, shape.size());
-    AxisList free;
-    for (uint32_t i = 0; i < mesh.axes().size(); ++i)
-      if (mesh.axis(i).size > 1 && !axesOverlap(layout.usedAxes(), mesh.axis(i)))
-        free.push_back(mesh.axis(i));
-    layout.partial = sortedAxes(free);
-    sharding = shardingOf(b.getContext(), meshSym, mesh, layout);
-  }
+  if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()) && random.chance(3))
+    sharding = partialSharding(shape.size());
   argumentShardings.push_back(sharding);
   Known known{value, 1};
   if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
@@ -182,6 +187,9 @@ void Generator::addHints() {
         {PropagationBarrierOp::create(b, p.loc, known.value, kDirections[random.below(3)]),
          known.bound});
   } else if (kind < 25) {
+    ShardingAttr sharding = randomSharding(random, meshSym, mesh, rankOf(known.value), true);
+    values.push_back({ReshardOp::create(b, p.loc, known.value, sharding), known.bound});
+  } else if (kind < 28) {
     Known other = pickShape(shapeOf(known.value));
     int64_t group = numGroups++;
     ShardingGroupOp::create(b, p.loc, known.value, group);
@@ -636,10 +644,21 @@ OwningOpRef<ModuleOp> Generator::run() {
   body = function.addEntryBlock();
   b.setInsertionPointToEnd(body);
 
+  // Some programs are made of repeated blocks, by which gathers of arguments are fetched ahead.
+  bool hasBlocks = random.chance(30);
   int64_t numOps = options.numOps >= 0 ? options.numOps : numOpsOf(options.seed);
   argument(randomShape(random.between(2, 3)));
-  for (int64_t i = 0; i < numOps; ++i)
+  for (int64_t i = 0; i < numOps; ++i) {
+    Operation *last = body->empty() ? nullptr : &body->back();
     addOp(i);
+    if (!hasBlocks || i % 4 == 0)
+      continue;
+    for (Operation &op :
+         llvm::make_range(last ? std::next(Block::iterator(last)) : body->begin(), body->end())) {
+      op.setDiscardableAttr(CleaveDialect::kBlockAttr, b.getStringAttr("block"));
+      op.setDiscardableAttr(CleaveDialect::kInstanceAttr, b.getI64IntegerAttr(i / 2));
+    }
+  }
 
   // What nothing uses is returned, and now and then a value that is used too.
   random = RandomSource(options.seed).fork(3);
@@ -654,7 +673,9 @@ OwningOpRef<ModuleOp> Generator::run() {
       b.getFunctionType(body->getArgumentTypes(), TypeRange(ValueRange(results))));
   setArgumentShardings(function, argumentShardings);
   for (auto [i, result] : llvm::enumerate(results))
-    if (random.chance(40))
+    if (random.chance(5))
+      setResultSharding(function, i, partialSharding(rankOf(result)));
+    else if (random.chance(40))
       setResultSharding(function, i, randomSharding(random, meshSym, mesh, rankOf(result), true));
   return module;
 }

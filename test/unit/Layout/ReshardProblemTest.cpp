@@ -203,6 +203,22 @@ TEST(ReshardProblem, SumsOverPartsOfAnAxis) {
   EXPECT_EQ(count.total(), 1) << count.text();
 }
 
+// Of a sum over two axes one is demanded partial, by the other the value is to be sharded.
+TEST(ReshardProblem, DemandKeepsOneOfTwoAxes) {
+  EinsumProgram p({{"x", 4}, {"y", 2}}, {{'b', 8}, {'k', 8}, {'e', 4}});
+  Plan plan{{'k', "x,y"}};
+  uint32_t sum = p.dot(p.argument("bk", plan), p.argument("ke", plan), "be");
+  Layout layout = p.layoutOf("be", {{'b', "y"}});
+  layout.partial = p.axesOf("x");
+  p.problem.demands.push_back({sum, layout, 1});
+  ReshardPlanner planner(p.mesh);
+  ReshardSolution solution = solveReshards(p.problem, planner);
+  EXPECT_EQ(solution.hub[sum], layout);
+  CollectiveCount count = countCollectives(p, solution, planner);
+  EXPECT_EQ(count[CollectiveKind::ReduceScatter], 1) << count.text();
+  EXPECT_EQ(count.total(), 1) << count.text();
+}
+
 // An axis of 6 is factored as 3 x 2 by one sum and as 2 x 3 by another: the second is reduced where
 // it is made, since no part of the axis stands for both.
 TEST(ReshardProblem, SumsOverUnrelatedPartsOfAnAxis) {
