@@ -66,6 +66,15 @@ protected:
     return count();
   }
 
+  int numLayers() {
+    int64_t last = -1;
+    module->walk([&](Operation *op) {
+      if (auto instance = op->getAttrOfType<IntegerAttr>(CleaveDialect::kInstanceAttr))
+        last = std::max(last, instance.getInt());
+    });
+    return last + 1;
+  }
+
   Counts count() {
     Counts counts;
     module->walk([&](CollectiveOpInterface op) {
@@ -89,24 +98,41 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
-constexpr int kLayers = 3;
+constexpr int kLayers = 3; // of llama-gqa
+constexpr llvm::StringLiteral kModels[] = {"llama-gqa", "llama-mha-tied", "qwen2", "qwen3", "gpt2"};
+/// Batch and sequence, also such that gathering weights would send less than gathering activations.
+constexpr std::pair<int64_t, int64_t> kSizes[] = {{8, 16}, {1, 8}, {3, 7}, {16, 64}};
 
 // Two sums a layer, the embedding, and of the loss the maximum and the sum of exponentials of each
 // token. What a token's own logit adds stays partial until it is one number.
 TEST_F(CollectiveMinimum, TensorParallel) {
-  for (uint32_t tp : {2, 4, 8}) {
-    Counts counts = compile("llama-gqa", {{"tp", tp}});
-    EXPECT_EQ(counts[CollectiveKind::AllReduce], 2 * kLayers + 1 + 3) << counts.list;
-    EXPECT_EQ(counts.total(), 2 * kLayers + 1 + 3) << counts.list;
+  for (llvm::StringRef model : kModels) {
+    for (uint32_t tp : {2, 3, 5, 8}) {
+      for (auto [batch, sequence] : kSizes) {
+        Counts counts = compile(model, {{"tp", tp}}, false, batch, sequence);
+        int expected = 2 * numLayers() + 1 + 3;
+        EXPECT_EQ(counts[CollectiveKind::AllReduce], expected) << model.str() << counts.list;
+        EXPECT_EQ(counts.total(), expected) << model.str() << " tp " << tp << "\n" << counts.list;
+      }
+    }
   }
 }
 
+// q, k and v share one gathered input, as do gate and up, and the head gathers one.
 TEST_F(CollectiveMinimum, SequenceParallel) {
-  Counts counts = compile("llama-gqa", {{"tp", 4}}, /*sequenceParallel=*/true);
-  EXPECT_EQ(counts[CollectiveKind::AllGather], 2 * kLayers + 1) << counts.list;
-  EXPECT_EQ(counts[CollectiveKind::ReduceScatter], 2 * kLayers + 1) << counts.list;
-  EXPECT_EQ(counts[CollectiveKind::AllReduce], 3) << counts.list;
-  EXPECT_EQ(counts.total(), 4 * kLayers + 5) << counts.list;
+  for (llvm::StringRef model : kModels) {
+    for (uint32_t tp : {2, 3, 5, 8}) {
+      for (auto [batch, sequence] : kSizes) {
+        Counts counts = compile(model, {{"tp", tp}}, /*sequenceParallel=*/true, batch, sequence);
+        int half = 2 * numLayers() + 1;
+        EXPECT_EQ(counts[CollectiveKind::AllGather], half) << model.str() << counts.list;
+        EXPECT_EQ(counts[CollectiveKind::ReduceScatter], half) << model.str() << counts.list;
+        EXPECT_EQ(counts[CollectiveKind::AllReduce], 3) << model.str() << counts.list;
+        EXPECT_EQ(counts.total(), 2 * half + 3) << model.str() << " tp " << tp << "\n"
+                                                << counts.list;
+      }
+    }
+  }
 }
 
 // The sum and the count of the loss, in one.
@@ -126,7 +152,7 @@ TEST_F(CollectiveMinimum, DataAndTensorParallel) {
 }
 
 TEST_F(CollectiveMinimum, ShardedParametersAreGatheredOnce) {
-  for (llvm::StringRef model : {"llama-gqa", "llama-mha-tied", "qwen2", "qwen3", "gpt2"}) {
+  for (llvm::StringRef model : kModels) {
     Counts counts = compile(model, {{"fsdp", 8}});
     double parameters = 0;
     int number = 0;

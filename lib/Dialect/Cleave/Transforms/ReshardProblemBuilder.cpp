@@ -68,15 +68,56 @@ FailureOr<Layout> ReshardProblemBuilder::layoutOfSharding(ShardingAttr sharding,
   return entry->second;
 }
 
-FailureOr<uint32_t> ReshardProblemBuilder::addValue(Value value) {
+/// True if the op maps this operand to its only result element by element.
+static bool isElementwiseIn(Operation *op, unsigned operand) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return false;
+  std::optional<FactorRule> rule = shardingRuleOf(op);
+  return rule && isa<RankedTensorType>(op->getOperand(operand).getType()) &&
+         rule->operands[operand] == rule->results.front();
+}
+
+/// Finds values that nothing but a constraint, a reshard or the return uses, perhaps by way of
+/// elementwise ops: they are wanted in the layout that this asks for, and what propagation gave to
+/// them in between is of no interest.
+void ReshardProblemBuilder::redirect() {
+  for (Operation &op : llvm::reverse(function.front())) {
+    for (Value value : op.getResults()) {
+      if (!isa<RankedTensorType>(value.getType()) || !value.hasOneUse())
+        continue;
+      OpOperand &use = *value.use_begin();
+      Operation *user = use.getOwner();
+      ShardingAttr wanted;
+      if (auto constraint = dyn_cast<ShardingConstraintOp>(user))
+        wanted = constraint.getSharding();
+      else if (auto reshard = dyn_cast<ReshardOp>(user))
+        wanted = reshard.getSharding();
+      else if (isa<func::ReturnOp>(user))
+        wanted = getResultSharding(function, use.getOperandNumber());
+      else if (user->getNumResults() == 1 && redirected.contains(user->getResult(0)) &&
+               isElementwiseIn(user, use.getOperandNumber()))
+        wanted = redirected.lookup(user->getResult(0));
+      if (wanted && wanted.getUnreducedAxes().empty() && wanted != getSharding(value))
+        redirected[value] = wanted;
+    }
+  }
+}
+
+ShardingAttr ReshardProblemBuilder::plannedSharding(Value value) const {
+  auto other = redirected.find(value);
+  return other == redirected.end() ? getSharding(value) : other->second;
+}
+
+FailureOr<uint32_t> ReshardProblemBuilder::addValue(Value value, ShardingAttr sharding) {
   auto type = cast<RankedTensorType>(value.getType());
-  FailureOr<Layout> layout = layoutOfSharding(getSharding(value), type.getRank());
+  FailureOr<Layout> layout = layoutOfSharding(sharding, type.getRank());
   if (failed(layout) || layout->rank() != size_t(type.getRank()))
-    return emitError(value.getLoc()) << "sharding " << getSharding(value)
-                                     << " does not fit the mesh or the value's type " << type;
+    return emitError(value.getLoc())
+           << "sharding " << sharding << " does not fit the mesh or the value's type " << type;
   uint32_t number = values.size();
   numbers[value] = number;
   values.push_back(value);
+  shardings.push_back(sharding);
   unsigned bits = type.getElementTypeBitWidth();
   problem.values.push_back({llvm::to_vector<4>(type.getShape()), int64_t(bits + 7) / 8, *layout});
   return number;
@@ -116,14 +157,19 @@ struct ReshardProblemBuilder::ClassKey {
   SmallVector<bool, 4> free;
 
   ClassKey(Operation *op, const ReshardProblemBuilder &builder) {
-    for (Value operand : op->getOperands()) {
-      auto number = builder.numbers.find(operand);
-      shardings.push_back(getSharding(operand));
-      free.push_back(number != builder.numbers.end() &&
-                     builder.problem.values[number->second].free);
+    auto add = [&](Value value) {
+      auto number = builder.numbers.find(value);
+      bool isTensor = number != builder.numbers.end();
+      shardings.push_back(isTensor ? builder.shardings[number->second] : ShardingAttr());
+      free.push_back(isTensor && builder.problem.values[number->second].free);
+    };
+    // A result's own `free` is decided by the class.
+    for (Value operand : op->getOperands())
+      add(operand);
+    for (Value result : op->getResults()) {
+      add(result);
+      free.back() = false;
     }
-    for (Value result : op->getResults())
-      shardings.push_back(getSharding(result));
   }
   bool operator==(const ClassKey &other) const {
     return shardings == other.shardings && free == other.free;
@@ -212,10 +258,11 @@ LogicalResult ReshardProblemBuilder::addOp(Operation *op) {
                                << result.getType() << ", which no device can be asked for";
       continue;
     }
-    FailureOr<uint32_t> number = addValue(result);
+    ShardingAttr given = getSharding(result);
+    FailureOr<uint32_t> number = addValue(result, plannedSharding(result));
     if (failed(number))
       return failure();
-    if (!problem.values[*number].planned.partial.empty())
+    if (given && !given.getUnreducedAxes().empty())
       return op->emitError() << describeOp(op) << " is given a sharding with unreduced axes; only "
                              << "this pass decides where values stay partial, remove them";
     entry.results.push_back(*number);
@@ -240,7 +287,7 @@ LogicalResult ReshardProblemBuilder::addFixed(Operation *op) {
   OpOperand &use = op->getOpOperand(0);
   uint32_t number = numbers.lookup(use.get());
   Value result = op->getResult(0);
-  FailureOr<uint32_t> resultNumber = addValue(result);
+  FailureOr<uint32_t> resultNumber = addValue(result, getSharding(result));
   if (failed(resultNumber))
     return failure();
   Layout layout = isa<CollectiveOpInterface>(op) ? problem.values[number].planned
@@ -258,6 +305,7 @@ LogicalResult ReshardProblemBuilder::addReturn(func::ReturnOp op) {
     unsigned index = use.getOperandNumber();
     Layout layout = problem.values[number->second].planned;
     layout.partial.clear();
+    layout.partialKind = Reduction::Sum;
     if (ShardingAttr sharding = getResultSharding(function, index)) {
       FailureOr<Layout> given = layoutOfSharding(sharding, layout.rank());
       if (failed(given) || given->rank() != layout.rank())
@@ -278,9 +326,10 @@ LogicalResult ReshardProblemBuilder::build() {
   if (!function.getBody().hasOneBlock())
     return function.emitError() << "function @" << function.getName()
                                 << " has several blocks; only straight-line functions are sharded";
+  redirect();
   for (BlockArgument argument : function.getArguments())
     if (isa<RankedTensorType>(argument.getType()))
-      if (failed(addValue(argument)))
+      if (failed(addValue(argument, getSharding(argument))))
         return failure();
   for (Operation &op : function.front()) {
     LogicalResult added = llvm::TypeSwitch<Operation *, LogicalResult>(&op)

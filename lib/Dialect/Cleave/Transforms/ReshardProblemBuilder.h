@@ -44,7 +44,9 @@ private:
   mlir::LogicalResult addOp(mlir::Operation *op);
   mlir::LogicalResult addFixed(mlir::Operation *op);
   mlir::LogicalResult addReturn(mlir::func::ReturnOp op);
-  mlir::FailureOr<uint32_t> addValue(mlir::Value value);
+  mlir::FailureOr<uint32_t> addValue(mlir::Value value, ShardingAttr sharding);
+  ShardingAttr plannedSharding(mlir::Value value) const;
+  void redirect();
   mlir::FailureOr<Layout> layoutOfSharding(ShardingAttr sharding, unsigned rank);
   mlir::FailureOr<uint32_t> classOf(mlir::Operation *op);
   bool isFree(mlir::Operation *op, const FactorRule &rule) const;
@@ -52,6 +54,9 @@ private:
   mlir::func::FuncOp function;
   mlir::FlatSymbolRefAttr meshSym;
   const Mesh &mesh;
+  std::vector<ShardingAttr> shardings; ///< planned, by value number
+  /// Values that are planned otherwise than propagation has it.
+  llvm::DenseMap<mlir::Value, ShardingAttr> redirected;
   llvm::DenseMap<ShardingAttr, Layout> layouts;
   llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 1>> classBuckets;
 };
