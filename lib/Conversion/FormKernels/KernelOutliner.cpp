@@ -55,6 +55,7 @@ public:
   KernelTable::Key key() const;
   exec::KernelOp build(OpBuilder &builder, StringRef name) const;
   std::string name() const;
+  std::string description() const;
 
   std::vector<Operation *> ops;
   llvm::SetVector<Value> tensors, scalars;
@@ -124,6 +125,21 @@ std::string KernelBody::name() const {
       name += (name.empty() ? "" : "_") + mnemonic.str();
   }
   return name.empty() ? ops.back()->getName().stripDialect().str() : name;
+}
+
+/// What the kernel computes, for people: its ops and the types of its results.
+std::string KernelBody::description() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::StringSet<> seen;
+  llvm::ListSeparator comma;
+  for (Operation *op : ops)
+    if (seen.insert(op->getName().stripDialect()).second)
+      stream << comma << op->getName().stripDialect();
+  stream << " ->";
+  for (Value value : outputs)
+    stream << " " << withoutEncoding(value.getType());
+  return text;
 }
 
 exec::KernelOp KernelBody::build(OpBuilder &builder, StringRef name) const {

@@ -120,7 +120,8 @@ LogicalResult MaskBuilder::run() {
   return success();
 }
 
-/// Puts the decomposition in the place of a local op: its results keep the encodings of their types.
+/// Puts the decomposition in the place of a local op: its results keep the encodings of their
+/// types.
 static LogicalResult decomposeLocally(DecomposableOpInterface op) {
   OpBuilder builder(op);
   FailureOr<SmallVector<Value>> values = op.decompose(builder);

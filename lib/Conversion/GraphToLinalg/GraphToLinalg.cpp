@@ -58,6 +58,14 @@ Value lowerOp(LinalgBuilder &b, Operation *op, const IRMapping &values) {
       .Case([&](graph::EmbeddingOp o) {
         return b.embedding(o, v[0], v[1], v.size() > 2 ? v[2] : Value());
       })
+      .Case([&](graph::GatherOp o) { return b.gather(o, v[0], v[1]); })
+      .Case([&](graph::ScatterAddOp o) { return b.scatterAdd(o, v[0], v[1], v[2]); })
+      .Case([&](graph::DynamicSliceOp o) {
+        return b.dynamicSlice(o, v[0], ValueRange(v).drop_front());
+      })
+      .Case([&](graph::DynamicUpdateSliceOp o) {
+        return b.dynamicUpdateSlice(o, v[0], v[1], ValueRange(v).drop_front(2));
+      })
       .Default([&](Operation *o) -> Value {
         if (o->getNumResults() != 1 || v.empty())
           return nullptr;

@@ -304,36 +304,4 @@ Value LinalgBuilder::dot(graph::DotGeneralOp op, Value lhs, Value rhs) {
       [&](ImplicitLocOpBuilder &e, ValueRange v) { return fromCompute(e, v[0], element); });
 }
 
-//===-- rows of a table ----------------------------------------------------------------------===//
-
-Value LinalgBuilder::embedding(graph::EmbeddingOp op, Value ids, Value table, Value offset) {
-  RankedTensorType type = op.getResult().getType();
-  type = RankedTensorType::get(type.getShape(), type.getElementType());
-  unsigned rank = type.getRank();
-  int64_t rows = typeOf(table).getDimSize(0);
-  SmallVector<AffineExpr> leading;
-  for (unsigned d = 0; d + 1 < rank; ++d)
-    leading.push_back(b.getAffineDimExpr(d));
-  AffineMap map = AffineMap::get(rank, 0, leading, b.getContext());
-  return parallel(type, ids, map, [&](ImplicitLocOpBuilder &e, ValueRange v) -> Value {
-    // An id is data: any value is read safely, and gives zero outside the table.
-    Value id = v[0];
-    if (!id.getType().isInteger(64))
-      id = arith::ExtSIOp::create(e, e.getI64Type(), id);
-    auto number = [&](int64_t n) -> Value { return arith::ConstantIntOp::create(e, n, 64); };
-    Value zero = scalarConstant(e, type.getElementType(), 0);
-    if (rows == 0)
-      return zero;
-    if (offset)
-      id = arith::SubIOp::create(e, id, arith::IndexCastOp::create(e, e.getI64Type(), offset));
-    Value inside = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, id, number(rows));
-    Value row = arith::MaxSIOp::create(e, id, number(0));
-    row = arith::MinSIOp::create(e, row, number(rows - 1));
-    row = arith::IndexCastOp::create(e, e.getIndexType(), row);
-    Value column = linalg::IndexOp::create(e, rank - 1);
-    Value element = tensor::ExtractOp::create(e, table, ValueRange{row, column});
-    return arith::SelectOp::create(e, inside, element, zero);
-  });
-}
-
 } // namespace cleave

@@ -41,6 +41,12 @@ public:
   mlir::Value dot(graph::DotGeneralOp op, mlir::Value lhs, mlir::Value rhs);
   mlir::Value embedding(graph::EmbeddingOp op, mlir::Value ids, mlir::Value table,
                         mlir::Value offset);
+  mlir::Value gather(graph::GatherOp op, mlir::Value x, mlir::Value indices);
+  mlir::Value scatterAdd(graph::ScatterAddOp op, mlir::Value x, mlir::Value indices,
+                         mlir::Value updates);
+  mlir::Value dynamicSlice(graph::DynamicSliceOp op, mlir::Value x, mlir::ValueRange starts);
+  mlir::Value dynamicUpdateSlice(graph::DynamicUpdateSliceOp op, mlir::Value x, mlir::Value update,
+                                 mlir::ValueRange starts);
 
   mlir::ImplicitLocOpBuilder b;
 };
