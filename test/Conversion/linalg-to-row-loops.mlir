@@ -119,6 +119,33 @@ func.func @other_row(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
+#id = affine_map<(i) -> (i)>
+
+// An output is read back in its own row only: what reads element 0 in every row computes it anew.
+
+// CHECK-LABEL: func.func @first_everywhere
+// CHECK-SAME:    %[[X:.*]]: memref<4xf32>, %[[Y:.*]]: memref<4xf32>, %[[Z:.*]]: memref<4xf32>
+// CHECK-NOT:     memref.load %[[Y]]
+// CHECK:         return
+func.func @first_everywhere(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %z = linalg.generic {indexing_maps = [affine_map<(i) -> (0)>, #id, #id], iterator_types = ["parallel"]}
+    ins(%y, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %y, %z : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // expected-error @below {{in kernel 'dynamic': argument 0 is neither a static tensor nor an index}}
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>

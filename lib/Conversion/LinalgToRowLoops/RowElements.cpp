@@ -178,6 +178,10 @@ Value RowEmitter::element(Value tensor, ArrayRef<Value> indices) {
 Value RowEmitter::computeElement(Value tensor, ArrayRef<Value> indices) {
   if (auto buffer = buffers_.find(tensor); buffer != buffers_.end())
     return memref::LoadOp::create(builder_, loc_, buffer->second, indices);
+  // An output holds this row's part only: other rows are not, or no longer, being computed.
+  if (auto buffer = stored_.find(tensor);
+      buffer != stored_.end() && indices.take_front(rowIndices_.size()) == ArrayRef(rowIndices_))
+    return memref::LoadOp::create(builder_, loc_, buffer->second, indices);
   Operation *op = tensor.getDefiningOp();
   if (!op)
     return fail(kernel_, "a value is not an argument");

@@ -154,7 +154,7 @@ LogicalResult RowEmitter::emitRowBody() {
     for (Nest &nest : phase)
       for (const OutputPiece &piece : nest.outputs)
         if (outputs_[piece.output] == piece.value)
-          buffers_.try_emplace(piece.value, outputBuffers_[piece.output]);
+          stored_.try_emplace(piece.value, outputBuffers_[piece.output]);
   }
   return success();
 }

@@ -114,7 +114,8 @@ private:
   mlir::OpBuilder builder_;
   mlir::Location loc_;
   llvm::SmallVector<mlir::Value> outputs_;           ///< the values that the kernel returns
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers_; ///< inputs, and outputs that have been stored
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers_; ///< inputs and constant arrays
+  llvm::DenseMap<mlir::Value, mlir::Value> stored_;  ///< outputs of earlier phases
   llvm::DenseMap<mlir::Value, mlir::Value> scalars_;
   llvm::SmallVector<mlir::Value> outputBuffers_;
   llvm::SmallVector<mlir::linalg::GenericOp> reductions_;

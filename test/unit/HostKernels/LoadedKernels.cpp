@@ -28,7 +28,15 @@ LoadedKernels::LoadedKernels(llvm::StringRef text, const std::string &target) {
     error_ = "the kernels do not parse";
     return;
   }
-  auto objects = compileKernels(*module, HostKernelOptions{{target}});
+  load(*module, target);
+}
+
+LoadedKernels::LoadedKernels(mlir::ModuleOp module, const std::string &target) {
+  load(module, target);
+}
+
+void LoadedKernels::load(mlir::ModuleOp module, const std::string &target) {
+  auto objects = compileKernels(module, HostKernelOptions{{target}});
   if (mlir::failed(objects)) {
     error_ = "the kernels do not compile";
     return;

@@ -5,6 +5,7 @@
 #ifndef CLEAVE_TEST_UNIT_HOSTKERNELS_LOADEDKERNELS_H
 #define CLEAVE_TEST_UNIT_HOSTKERNELS_LOADEDKERNELS_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -55,6 +56,10 @@ class LoadedKernels {
 public:
   /// Compiles the functions of `text` for `target` and loads them.
   LoadedKernels(llvm::StringRef text, const std::string &target = "native");
+  /// Compiles and loads the kernels of a module.
+  LoadedKernels(mlir::ModuleOp module, const std::string &target);
+  LoadedKernels(const LoadedKernels &) = delete;
+  LoadedKernels &operator=(const LoadedKernels &) = delete;
   ~LoadedKernels();
   explicit operator bool() const { return handle_; }
   const std::string &error() const { return error_; }
@@ -64,6 +69,8 @@ public:
   const std::string &object() const { return object_; }
 
 private:
+  void load(mlir::ModuleOp module, const std::string &target);
+
   void *handle_ = nullptr;
   std::string path_, isa_, object_, error_;
 };
