@@ -1,94 +1,14 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "RandomProgram.h"
+#include "ProgramGenerator.h"
 
 #include "RandomShardings.h"
-#include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
 using namespace mlir;
 using namespace cleave;
 using namespace cleave::fuzz;
 using namespace cleave::graph;
-
-using Shape = SmallVector<int64_t>;
-
-namespace {
-
-/// Grows a function op by op. Every float value is known with a bound of its magnitude, and
-/// squashed when that grows, so that the results of different orders of summation stay close.
-class Generator {
-public:
-  Generator(MLIRContext *context, const ProgramOptions &options)
-      : options(options), b(context), p(b, b.getUnknownLoc()) {}
-
-  OwningOpRef<ModuleOp> run();
-
-private:
-  static constexpr int64_t kMaxElements = 2048;
-  static constexpr double kMaxBound = 64;
-  static constexpr unsigned kMaxRank = 5;
-
-  struct Known {
-    Value value;
-    double bound;
-  };
-
-  Shape shapeOf(Value v) { return Shape(PrimitiveBuilder::shapeOf(v)); }
-  unsigned rankOf(Value v) { return PrimitiveBuilder::typeOf(v).getRank(); }
-  int64_t sizeOf(Value v) { return PrimitiveBuilder::typeOf(v).getNumElements(); }
-  int64_t dimSize() { return random.pick<int64_t>({1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12}); }
-  Shape randomShape(unsigned rank);
-  Type floatType() { return options.isF32 ? Type(b.getF32Type()) : Type(b.getF64Type()); }
-
-  ShardingAttr partialSharding(unsigned rank);
-  Known argument(ArrayRef<int64_t> shape, Type elementType = {});
-  Known pickValue();
-  Known pickRank(unsigned rank);
-  Known pickShape(ArrayRef<int64_t> shape);
-  void keep(Value value, double bound);
-
-  void addOp(int64_t index);
-  void addHints();
-  void addUnary();
-  void addBinary();
-  void addDot();
-  void addReduce();
-  void addTranspose();
-  void addReshape();
-  void addBroadcast();
-  void addSlice();
-  void addPad();
-  void addConcatenate();
-  void addSelect();
-  void addIota();
-  void addConvert();
-  void addSoftmax();
-  void addNorm();
-  void addEmbedding();
-  void addLoss();
-  void addAttentionBlock();
-  void addMlpBlock();
-  void addSumOfProducts();
-  Value product(Value x, Value weight, ArrayRef<int64_t> contractX, ArrayRef<int64_t> contractW) {
-    return p.make<DotGeneralOp>(x, weight, ArrayRef<int64_t>{}, ArrayRef<int64_t>{}, contractX,
-                                contractW);
-  }
-
-  ProgramOptions options;
-  OpBuilder b;
-  PrimitiveBuilder p;
-  RandomSource random{0};
-  Mesh mesh;
-  FlatSymbolRefAttr meshSym;
-  func::FuncOp function;
-  Block *body = nullptr;
-  std::vector<Known> values;
-  int64_t numGroups = 0;
-  std::vector<ShardingAttr> argumentShardings;
-};
-
-} // namespace
 
 Shape Generator::randomShape(unsigned rank) {
   Shape shape;
@@ -450,126 +370,9 @@ void Generator::addConvert() {
        bound * bound);
 }
 
-void Generator::addSoftmax() {
-  auto [x, bound] = pickValue();
-  Shape shape = shapeOf(x);
-  if (shape.empty())
-    return;
-  SmallVector<int64_t> dims{random.below(shape.size())};
-  Value top = p.reduce(ReduceKind::Max, x, dims);
-  Value weights = p.exp(p.subtract(x, p.broadcastBack(top, shape, dims)));
-  Value sums = p.reduce(ReduceKind::Sum, weights, dims);
-  keep(p.divide(weights, p.broadcastBack(sums, shape, dims)), 1);
-}
-
-void Generator::addNorm() {
-  auto [x, bound] = pickValue();
-  Shape shape = shapeOf(x);
-  if (shape.empty())
-    return;
-  Value weight = pickShape({shape.back()}).value;
-  if (random.chance(50))
-    return keep(p.make<RmsNormOp>(x, random.chance(80) ? weight : Value(), 1e-2), 100);
-  Value bias = pickShape({shape.back()}).value;
-  keep(p.make<LayerNormOp>(x, weight, random.chance(50) ? bias : Value(), 1e-2), 100);
-}
-
-void Generator::addEmbedding() {
-  Shape ids = randomShape(random.between(1, 2));
-  Value numbers = argument(ids, b.getI64Type()).value;
-  Value table =
-      random.chance(70) ? argument({random.between(2, 13), dimSize()}).value : pickRank(2).value;
-  if (ShapedType::getNumElements(ids) * shapeOf(table).back() > kMaxElements)
-    return;
-  keep(p.make<EmbeddingOp>(numbers, table), kMaxBound);
-}
-
-void Generator::addLoss() {
-  auto [x, bound] = pickValue();
-  Shape shape = shapeOf(x);
-  if (shape.empty())
-    return;
-  Value labels = argument(ArrayRef(shape).drop_back(), b.getI64Type()).value;
-  auto loss = CrossEntropyOp::create(b, p.loc, x, labels, random.chance(50) ? 1 : -100);
-  keep(loss.getLoss(), kMaxBound);
-  keep(loss.getCount(), kMaxBound);
-}
-
-/// Norm, q, k, v, rotation, attention, output projection, residual.
-void Generator::addAttentionBlock() {
-  auto [x, bound] = pickRank(3);
-  Shape shape = shapeOf(x);
-  int64_t batch = shape[0], length = shape[1], embed = shape[2];
-  int64_t kv = random.between(1, 3), groups = random.between(1, 3);
-  int64_t headDim = 2 * random.between(1, 3), valueDim = random.between(1, 4);
-  int64_t largest = std::max(groups * headDim, valueDim);
-  if (batch * length * kv * largest > kMaxElements || embed * kv * largest > kMaxElements)
-    return;
-  Value y = p.make<RmsNormOp>(x, pickShape({embed}).value, 1e-2);
-  Value q = product(y, pickShape({kv, groups, headDim, embed}).value, {2}, {3});
-  Value k = product(y, pickShape({kv, headDim, embed}).value, {2}, {2});
-  Value v = product(y, pickShape({kv, valueDim, embed}).value, {2}, {2});
-  if (random.chance(50)) {
-    int64_t rotary = headDim >= 4 && random.chance(30) ? headDim - 2 : headDim;
-    Value positions = p.iota({length}, b.getI64Type(), 0);
-    auto table = RopeTableOp::create(b, p.loc, positions, rotary, 100.0);
-    q = p.make<RopeOp>(q, table.getCos(), table.getSin());
-    k = p.make<RopeOp>(k, table.getCos(), table.getSin());
-  }
-  std::optional<int64_t> window;
-  if (random.chance(30))
-    window = random.between(1, 4);
-  std::optional<double> softcap;
-  if (random.chance(20))
-    softcap = 5.0;
-  // Scores are tamed, so that the softmax does not turn rounding into steps.
-  Value o = p.make<AttentionOp>(p.tanh(q), p.tanh(k), v, 0.5, random.chance(70), window, softcap);
-  Value weight = pickShape({embed, kv, groups, valueDim}).value;
-  Value out = product(o, weight, {2, 3, 4}, {1, 2, 3});
-  keep(p.add(x, p.tanh(out)), bound + 1);
-  keep(p.add(x, out), 1e9);
-}
-
-void Generator::addMlpBlock() {
-  auto [x, bound] = pickRank(3);
-  int64_t embed = shapeOf(x)[2], hidden = dimSize();
-  if (sizeOf(x) / embed * hidden > kMaxElements)
-    return;
-  Value y = p.make<RmsNormOp>(x, pickShape({embed}).value, 1e-2);
-  Value gate = product(y, pickShape({hidden, embed}).value, {2}, {1});
-  Value up = product(y, pickShape({hidden, embed}).value, {2}, {1});
-  Value down =
-      product(p.multiply(p.make<SiluOp>(gate), up), pickShape({embed, hidden}).value, {2}, {1});
-  keep(p.add(x, down), 1e9);
-}
-
-/// Products summed over one dimension, added to each other and to a whole value: where partial sums
-/// flow.
-void Generator::addSumOfProducts() {
-  Shape shape{dimSize(), dimSize()};
-  int64_t inner = dimSize();
-  Value sum;
-  int64_t count = random.between(2, 3);
-  Known left = pickShape({shape[0], inner});
-  for (int64_t i = 0; i < count; ++i) {
-    Known right = pickShape({inner, shape[1]});
-    Value part = product(left.value, right.value, {1}, {0});
-    sum = !sum ? part : random.chance(80) ? p.add(sum, part) : p.subtract(sum, part);
-    if (random.chance(30))
-      sum = p.multiply(sum, 0.25);
-    if (random.chance(30))
-      sum = p.add(sum, pickShape(shape).value);
-    if (random.chance(20))
-      left = pickShape({shape[0], inner});
-  }
-  if (random.chance(20))
-    sum = p.multiply(sum, sum);
-  keep(sum, 1e9);
-}
-
 void Generator::addOp(int64_t index) {
   random = RandomSource(options.seed).fork(1000 + index);
-  switch (random.below(24)) {
+  switch (random.below(25)) {
   case 0:
   case 1:
     addUnary();
@@ -624,6 +427,9 @@ void Generator::addOp(int64_t index) {
     break;
   case 22:
     addMlpBlock();
+    break;
+  case 23:
+    addIndexing();
     break;
   default:
     addSumOfProducts();
