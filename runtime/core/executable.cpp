@@ -110,7 +110,8 @@ StatusOr<std::shared_ptr<const Executable>> Executable::fromBytes(std::shared_pt
   // Every table takes at least 4 bytes, so the size bounds their number.
   flatbuffers::Verifier verifier(payload.data(), payload.size(), /*max_depth=*/32,
                                  flatbuffers::uoffset_t(payload.size() / 4 + 1));
-  if (payload.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !fb::VerifyExecutableBuffer(verifier))
+  if (payload.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !fb::VerifyExecutableBuffer(verifier) ||
+      !isAligned(*fb::GetExecutable(payload.data())))
     return absl::DataLossError("damaged: the content is not a well-formed executable");
   std::shared_ptr<Executable> result(new Executable);
   result->root_ = fb::GetExecutable(payload.data());

@@ -64,6 +64,9 @@ private:
   std::vector<EntryInfo> entries_;
 };
 
+/// True if all vectors of 64-bit elements are aligned. The buffer has passed FlatBuffers' verifier.
+bool isAligned(const fb::Executable &executable);
+
 /// Name of an instruction's operation as messages and JSON show it: `gemm`, `all_reduce`, ...
 const char *operationName(const fb::Instr &instr);
 const char *collectiveName(fb::CollectiveKind kind);
