@@ -51,7 +51,7 @@ scf::ForOp RowEmitter::openLoop(int64_t extent, ValueRange carried) {
   return loop;
 }
 
-void RowEmitter::closeLoop(scf::ForOp loop, ValueRange yielded) {
+void RowEmitter::closeLoop([[maybe_unused]] scf::ForOp loop, ValueRange yielded) {
   setInsertionPoint();
   if (!yielded.empty())
     scf::YieldOp::create(builder_, loc_, yielded);

@@ -1,0 +1,96 @@
+# Copyright 2026 The Cleave Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The forward of a LLaMA as one writes it in JAX, for Shardy and XLA to shard. Nothing is allocated.
+
+Needs jax (pip install jax). Import it before anything else that imports jax: it asks for CPU devices.
+"""
+import json
+import os
+import pathlib
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=64")
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+MODELS = pathlib.Path(__file__).resolve().parent / "models"
+COLUMN, ROW = P(None, "tp"), P("tp", None)
+
+
+class Llama:
+    """The model of a config.json with any number of layers, on a mesh of dp x tp.
+
+    given="inputs": parameters and tokens carry shardings. given="strategy": activations are
+    constrained as well, where Megatron's layout says so.
+    """
+
+    def __init__(self, model, layers, dp, tp, given, dtype=jnp.bfloat16):
+        c = json.loads((MODELS / model / "config.json").read_text())
+        self.layers, self.dtype, self.given = layers, dtype, given
+        self.hidden, self.ffn, self.vocab = c["hidden_size"], c["intermediate_size"], c["vocab_size"]
+        self.heads, self.kv_heads = c["num_attention_heads"], c["num_key_value_heads"]
+        self.head_dim = self.hidden // self.heads
+        self.eps, self.theta = c["rms_norm_eps"], c["rope_theta"]
+        self.mesh = Mesh(np.array(jax.devices()[:dp * tp]).reshape(dp, tp), ("dp", "tp"))
+
+    def constrain(self, x, *spec):
+        if self.given != "strategy":
+            return x
+        return jax.lax.with_sharding_constraint(x, NamedSharding(self.mesh, P(*spec)))
+
+    def norm(self, x, weight):
+        y = x.astype(jnp.float32)
+        y = y * jax.lax.rsqrt(jnp.mean(y * y, -1, keepdims=True) + self.eps)
+        return self.constrain((y * weight.astype(jnp.float32)).astype(self.dtype), "dp", None, None)
+
+    def rope(self, x, cos, sin):
+        a, b = jnp.split(x.astype(jnp.float32), 2, axis=-1)
+        return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1).astype(self.dtype)
+
+    def layer(self, p, x, cos, sin):
+        y = self.norm(x, p["norm1"])
+        split = lambda w: self.constrain((y @ w).reshape(*y.shape[:2], -1, self.head_dim),
+                                         "dp", None, "tp", None)
+        q, k, v = split(p["q"]), split(p["k"]), split(p["v"])
+        q, k = self.rope(q, cos, sin), self.rope(k, cos, sin)
+        q = q.reshape(*q.shape[:2], self.kv_heads, -1, self.head_dim)
+        scores = jnp.einsum("bqhgd,bkhd->bhgqk", q, k).astype(jnp.float32) * self.head_dim ** -0.5
+        causal = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        weights = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf)).astype(self.dtype)
+        o = jnp.einsum("bhgqk,bkhd->bqhgd", weights, v).reshape(x.shape)
+        x = self.constrain(x + o @ p["o"], "dp", None, None)
+        y = self.norm(x, p["norm2"])
+        gate = self.constrain(y @ p["gate"], "dp", None, "tp")
+        up = self.constrain(y @ p["up"], "dp", None, "tp")
+        return self.constrain(x + (jax.nn.silu(gate) * up) @ p["down"], "dp", None, None)
+
+    def forward(self, p, ids, labels):
+        frequency = self.theta ** (-jnp.arange(0, self.head_dim, 2) / self.head_dim)
+        angle = jnp.arange(ids.shape[1])[:, None] * frequency
+        cos, sin = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
+        x = self.constrain(p["embedding"][ids], "dp", None, None)
+        for layer in p["layers"]:
+            x = self.layer(layer, x, cos, sin)
+        logits = (self.norm(x, p["norm"]) @ p["head"]).astype(jnp.float32)
+        logits = self.constrain(logits, "dp", None, "tp")
+        picked = jnp.take_along_axis(logits[:, :-1], labels[:, 1:, None], -1)[..., 0]
+        return logits, jnp.mean(jax.nn.logsumexp(logits[:, :-1], -1) - picked)
+
+    def trace(self, batch, sequence):
+        h, f, kv = self.hidden, self.ffn, self.kv_heads * self.head_dim
+        of = lambda *shape: jax.ShapeDtypeStruct(shape, self.dtype)
+        layer = dict(norm1=of(h), norm2=of(h), q=of(h, h), k=of(h, kv), v=of(h, kv), o=of(h, h),
+                     gate=of(h, f), up=of(h, f), down=of(f, h))
+        placed = dict(norm1=P(), norm2=P(), q=COLUMN, k=COLUMN, v=COLUMN, o=ROW, gate=COLUMN,
+                      up=COLUMN, down=ROW)
+        params = dict(embedding=of(self.vocab, h), layers=[layer] * self.layers, norm=of(h),
+                      head=of(h, self.vocab))
+        spec = dict(embedding=ROW, layers=[placed] * self.layers, norm=P(), head=COLUMN)
+        tokens = jax.ShapeDtypeStruct((batch, sequence), jnp.int32)
+        shardings = jax.tree.map(lambda s: NamedSharding(self.mesh, s),
+                                 (spec, P("dp", None), P("dp", None)),
+                                 is_leaf=lambda s: isinstance(s, P))
+        return jax.jit(self.forward, in_shardings=shardings).trace(params, tokens, tokens)
