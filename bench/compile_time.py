@@ -50,6 +50,8 @@ def main():
     parser.add_argument("--cleave", default="build/release/bin/cleave")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--seq", type=int, default=2048)
+    parser.add_argument("--check", action="store_true",
+                        help="exit 1 above 2 s, 5 s, 2.2 times for the layers, 1.2 for the devices")
     parser.add_argument("extra", nargs="*", help="further flags of cleave compile, after --")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -57,12 +59,15 @@ def main():
                                                  a.repeat, scratch, a.extra)
         small = run(MODELS / "llama3-8b", "dp=8,tp=8", 128)
         wide = run(MODELS / "llama3-8b", "dp=128,tp=8", 128)
-        run(MODELS / "llama3.1-405b", "dp=128,tp=8", 128)
+        shallow = run(with_layers("llama3-8b", 16, scratch), "dp=8,tp=8", 128)
         half = run(with_layers("llama3.1-405b", 63, scratch), "dp=128,tp=8", 128)
-        full = run(with_layers("llama3.1-405b", 126, scratch), "dp=128,tp=8", 128)
-        print(json.dumps({"twice_the_layers": round(full / half, 2),
-                          "sixteen_times_the_devices": round(wide / small, 2)}))
-    return 0
+        full = run(MODELS / "llama3.1-405b", "dp=128,tp=8", 128)
+    layers = max(small / shallow, full / half)
+    print(json.dumps({"llama3-8b_s": round(small, 3), "llama3.1-405b_s": round(full, 3),
+                      "twice_the_layers": round(layers, 2),
+                      "sixteen_times_the_devices": round(wide / small, 2)}))
+    passed = small < 2 and full < 5 and layers <= 2.2 and wide <= 1.2 * small
+    return 0 if passed or not a.check else 1
 
 
 if __name__ == "__main__":

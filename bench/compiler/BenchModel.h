@@ -1,7 +1,8 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model of bench/models with any number of layers, taken through the compiler's phases in process.
+// A model of bench/models with any number of layers, taken through the compiler's phases in
+// process.
 #ifndef CLEAVE_BENCH_COMPILER_BENCHMODEL_H
 #define CLEAVE_BENCH_COMPILER_BENCHMODEL_H
 
@@ -20,8 +21,8 @@ struct ModelCase {
   int64_t batch = 1, sequence = 1;
 };
 
-/// A context of its own and the module in it: attributes that an earlier run made would make a later
-/// one faster than the first compilation that a user sees.
+/// A context of its own and the module in it: attributes that an earlier run made would make a
+/// later one faster than the first compilation that a user sees.
 class BenchModel {
 public:
   explicit BenchModel(const ModelCase &modelCase);

@@ -11,8 +11,8 @@
 //       one phase, its contract verifiers included; kernels: compiling kernel bodies for both
 //       baselines; write: the file's bytes.
 //
-// Every repetition starts from a new context; verifiers between passes are off. ns_per_op is CPU
-// time by the ops that the function had when the clock started.
+// Every repetition starts from a new context; verifiers between passes are off. time_per_op is
+// CPU time by the ops that the function had when the clock started.
 
 #include "BenchModel.h"
 
@@ -46,8 +46,8 @@ void measure(benchmark::State &state, const ModelCase &modelCase, Prepare prepar
     state.ResumeTiming();
   }
   state.counters["ops"] = ops;
-  state.counters["ns_per_op"] = benchmark::Counter(
-      1e-9 * ops, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["time_per_op"] = benchmark::Counter(
+      ops, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 benchmark::internal::Benchmark *configure(benchmark::internal::Benchmark *benchmark) {
@@ -77,17 +77,18 @@ void addPhases(const ModelCase &modelCase) {
   std::string prefix = "phase/" + modelCase.model + "/" + modelCase.mesh +
                        "/layers:" + std::to_string(modelCase.layers) + "/";
   auto add = [&](llvm::StringRef name, auto prepare, auto timed) {
-    configure(benchmark::RegisterBenchmark((prefix + name).str().c_str(),
-                                           [=](benchmark::State &state) {
-                                             measure(state, modelCase, prepare, timed);
-                                           }));
+    configure(
+        benchmark::RegisterBenchmark((prefix + name).str().c_str(), [=](benchmark::State &state) {
+          measure(state, modelCase, prepare, timed);
+        }));
   };
   auto upTo = [](Phase last) {
     return [last](BenchModel &model) {
       return failed(model.import()) ? mlir::failure() : model.runPhases(last);
     };
   };
-  add("import", [](BenchModel &) { return mlir::success(); },
+  add(
+      "import", [](BenchModel &) { return mlir::success(); },
       [](BenchModel &model) { return model.import(); });
   for (int phase = int(Phase::Plan); phase <= int(Phase::Verify); ++phase)
     add(phaseNames()[phase], upTo(Phase(phase - 1)),
@@ -95,7 +96,8 @@ void addPhases(const ModelCase &modelCase) {
   add("kernels", upTo(Phase::Verify),
       [](BenchModel &model) { return compileKernels(model.module(), {}); });
   auto objects = std::make_shared<std::vector<HostKernelObject>>();
-  add("write",
+  add(
+      "write",
       [=](BenchModel &model) -> mlir::LogicalResult {
         if (failed(upTo(Phase::Verify)(model)))
           return mlir::failure();

@@ -60,3 +60,49 @@ exec.entry @in_order on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] s
   %e3 = exec.copy %i to %u stream 0
   %e4 = exec.copy %u to %o stream 0
 }
+
+// -----
+
+// What waits for a collective may write where the collective read.
+// CHECK-LABEL: exec.entry @written_after_wait
+// CHECK-SAME: scratch_bytes = 128
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @written_after_wait on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %i = exec.buffer input 64 at 0
+  %o = exec.buffer output 64 at 0
+  // CHECK: exec.buffer scratch 64 at [[S:[0-9]+]]
+  %s = exec.buffer scratch 64
+  %t = exec.buffer scratch 64
+  // CHECK: exec.buffer scratch 64
+  // CHECK: exec.buffer scratch 64 at [[S]]
+  %u = exec.buffer scratch 64
+  %e0 = exec.copy %i to %s stream 0
+  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%e0)
+  %e2 = exec.copy %t to %u stream 0 waits(%e1)
+  %e3 = exec.copy %u to %o stream 0
+}
+
+// -----
+
+// What another stream starts meanwhile may not, as it does not wait for the collective.
+// CHECK-LABEL: exec.entry @other_stream
+// CHECK-SAME: scratch_bytes = 192
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @other_stream on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %i = exec.buffer input 64 at 0
+  %o = exec.buffer output 64 at 0
+  // CHECK: exec.buffer scratch 64 at [[S:[0-9]+]]
+  %s = exec.buffer scratch 64
+  %t = exec.buffer scratch 64
+  // CHECK: exec.buffer scratch 64
+  // CHECK: exec.buffer scratch 64
+  %u = exec.buffer scratch 64
+  // CHECK: exec.buffer scratch 64 at [[S]]
+  %v = exec.buffer scratch 64
+  %e0 = exec.copy %i to %s stream 0
+  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%e0)
+  %e2 = exec.copy %i to %u stream 2 waits(%e0)
+  %e3 = exec.copy %t to %v stream 0 waits(%e1, %e2)
+  %e4 = exec.copy %u to %o stream 0
+  %e5 = exec.copy %v to %o stream 0
+}

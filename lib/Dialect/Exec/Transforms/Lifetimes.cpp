@@ -61,11 +61,12 @@ HappensBefore::HappensBefore(EntryOp entry) {
 
 Lifetimes::Lifetimes(EntryOp entry) {
   HappensBefore order(entry);
-  positions_ = order.instructions().size();
+  int64_t count = order.instructions().size();
+  slots_ = 2 * count + 1;
   // For an instruction of another stream: the last position of stream 0 before it may start, and
   // the first position of stream 0 that knows it has completed.
-  std::vector<int64_t> knownAt(positions_, positions_);
-  for (int64_t position = positions_ - 1; position >= 0; --position) {
+  std::vector<int64_t> knownAt(count, count);
+  for (int64_t position = count - 1; position >= 0; --position) {
     if (order.streamOf(position) != 0)
       continue;
     for (int64_t stream = 1; stream < kStreams; ++stream)
@@ -73,20 +74,20 @@ Lifetimes::Lifetimes(EntryOp entry) {
         knownAt[other] = position;
   }
   std::array<int64_t, kStreams> next;
-  next.fill(positions_);
-  for (int64_t position = positions_ - 1; position >= 0; --position) {
+  next.fill(count);
+  for (int64_t position = count - 1; position >= 0; --position) {
     int64_t stream = order.streamOf(position);
     if (stream == 0)
       continue;
     next[stream] = std::min(next[stream], knownAt[position]);
     knownAt[position] = next[stream];
   }
-  for (int64_t position = 0; position < positions_; ++position) {
+  for (int64_t position = 0; position < count; ++position) {
     InstructionOpInterface instruction = order.instructions()[position];
-    Range range{position, position};
+    Range range{2 * position + 1, 2 * position + 1};
     if (order.streamOf(position) != 0) {
-      range.begin = order.lastBefore(position, 0) + 1;
-      range.end = std::max(range.begin, std::min(knownAt[position], positions_ - 1));
+      range.begin = 2 * (order.lastBefore(position, 0) + 1);
+      range.end = std::max(range.begin, 2 * knownAt[position]);
     }
     auto touch = [&](Value buffer) {
       auto [entry, isNew] = ranges_.try_emplace(rootOf(buffer), range);

@@ -23,16 +23,16 @@ namespace {
 constexpr int64_t kAlignment = 64;
 
 struct Item {
-  int64_t begin, end, bytes; ///< live in [begin, end], positions of the instruction list
+  int64_t begin, end, bytes; ///< live in [begin, end], slots of Lifetimes
   int64_t offset = -1;
 };
 
 /// Offsets for items in a given order: each takes the lowest gap that fits among the placed items
-/// whose lifetimes overlap its own. Items are found by buckets of positions, so that an item of a
+/// whose lifetimes overlap its own. Items are found by buckets of slots, so that an item of a
 /// layer is compared with that layer's neighbours only.
 class FirstFit {
 public:
-  FirstFit(int64_t positions, size_t items) : buckets_(positions / kBucket + 1), stamp_(items, 0) {}
+  FirstFit(int64_t slots, size_t items) : buckets_(slots / kBucket + 1), stamp_(items, 0) {}
 
   int64_t pack(MutableArrayRef<Item> items, ArrayRef<uint32_t> order) {
     for (auto &bucket : buckets_)
@@ -69,16 +69,16 @@ public:
   }
 
 private:
-  static constexpr int64_t kBucket = 32;
+  static constexpr int64_t kBucket = 64;
   std::vector<std::vector<uint32_t>> buckets_;
   std::vector<uint32_t> stamp_;
   std::vector<uint32_t> neighbours_;
   uint32_t round_ = 0;
 };
 
-/// Largest sum of bytes that live at one position: no packing can be smaller.
-int64_t largestLiveSum(ArrayRef<Item> items, int64_t positions) {
-  std::vector<int64_t> change(positions + 2, 0);
+/// Largest sum of bytes that live in one slot: no packing can be smaller.
+int64_t largestLiveSum(ArrayRef<Item> items, int64_t slots) {
+  std::vector<int64_t> change(slots + 2, 0);
   for (const Item &item : items) {
     change[item.begin] += item.bytes;
     change[item.end + 1] -= item.bytes;
@@ -90,7 +90,7 @@ int64_t largestLiveSum(ArrayRef<Item> items, int64_t positions) {
 }
 
 /// Packs items, trying a few orders and then moving to the front what stuck out above the bound.
-int64_t packItems(std::vector<Item> &items, int64_t positions, int64_t bound) {
+int64_t packItems(std::vector<Item> &items, int64_t slots, int64_t bound) {
   std::vector<uint32_t> base(items.size());
   for (uint32_t i = 0; i < items.size(); ++i)
     base[i] = i;
@@ -104,7 +104,7 @@ int64_t packItems(std::vector<Item> &items, int64_t positions, int64_t bound) {
   auto bySize = sorted([](const Item &item) { return -item.bytes; });
   auto byTime = sorted([](const Item &item) { return item.begin; });
   auto byLength = sorted([](const Item &item) { return item.begin - item.end; });
-  FirstFit packer(positions, items.size());
+  FirstFit packer(slots, items.size());
   std::vector<Item> best;
   int64_t bestTop = INT64_MAX;
   for (std::vector<uint32_t> order : {bySize, byTime, byLength}) {
@@ -145,8 +145,8 @@ struct PackMemoryPass : cleave::impl::CleavePackMemoryPassBase<PackMemoryPass> {
                          int64_t(llvm::alignTo(int64_t(buffer.getBytes()), kAlignment))});
         scratch.push_back(buffer);
       }
-      int64_t bound = largestLiveSum(items, lifetimes.positions());
-      int64_t top = items.empty() ? 0 : packItems(items, lifetimes.positions(), bound);
+      int64_t bound = largestLiveSum(items, lifetimes.slots());
+      int64_t top = items.empty() ? 0 : packItems(items, lifetimes.slots(), bound);
       for (auto [buffer, item] : llvm::zip_equal(scratch, items))
         buffer.setOffsetAttr(builder.getI64IntegerAttr(item.offset));
       entry.setScratchBytes(top);

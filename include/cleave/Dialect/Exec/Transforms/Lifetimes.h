@@ -51,20 +51,21 @@ private:
   llvm::DenseMap<mlir::Operation *, int64_t> positions_;
 };
 
-/// The positions between which a buffer's bytes may not be used for anything else, given that
-/// stream 0 runs in list order.
+/// The time in which a buffer's bytes may not be used for anything else. Time is stream 0's: slot
+/// 2p + 1 is while its instruction at position p runs, slot 2p is just before that, when what p waits
+/// for has completed: p may write where a collective that it waits for has read.
 class Lifetimes {
 public:
   struct Range {
-    int64_t begin, end; ///< inclusive
+    int64_t begin, end; ///< slots, inclusive
   };
   explicit Lifetimes(EntryOp entry);
-  int64_t positions() const { return positions_; }
+  int64_t slots() const { return slots_; }
   /// None for a buffer that no instruction touches.
   std::optional<Range> of(BufferOp buffer) const;
 
 private:
-  int64_t positions_;
+  int64_t slots_;
   llvm::DenseMap<mlir::Operation *, Range> ranges_;
 };
 
