@@ -154,8 +154,7 @@ exec::KernelOp KernelBody::build(OpBuilder &builder, StringRef name) const {
       exec::KernelOp::create(builder, loc, name, builder.getFunctionType(arguments, results),
                              /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr,
                              /*scalar_min=*/nullptr, /*scalar_max=*/nullptr,
-                             /*in_place=*/nullptr,
-                             /*description=*/nullptr);
+                             /*in_place=*/nullptr, builder.getStringAttr(description()));
   Block *block = builder.createBlock(&kernel.getBody(), {}, arguments,
                                      SmallVector<Location>(arguments.size(), loc));
   IRMapping mapping;

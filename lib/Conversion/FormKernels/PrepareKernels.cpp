@@ -3,6 +3,7 @@
 
 #include "PrepareKernels.h"
 
+#include "cleave/Conversion/Products.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
@@ -69,22 +70,30 @@ Value MaskBuilder::expand(MaskPaddingOp op, ArrayRef<int64_t> dims) {
   return graph::SelectOp::create(builder, op.getLoc(), type, inside, op.getInput(), fill);
 }
 
-/// The dimension of the mask that the product using it can leave out: the contracting one that is
-/// outermost in the left operand.
+/// The dimension of the mask that the product using it can leave out: the one that is outermost in
+/// its sum.
 std::optional<int64_t> MaskBuilder::foldedDim(MaskPaddingOp op, OpOperand &use) {
   auto dot = dyn_cast<graph::DotGeneralOp>(use.getOwner());
   auto fill = dyn_cast<FloatAttr>(op.getFillAttr());
   if (!dot || !fill || !fill.getValue().isZero())
     return std::nullopt;
-  ArrayRef<int64_t> lhs = dot.getLhsContract(), rhs = dot.getRhsContract();
-  std::optional<size_t> outermost;
-  auto type = cast<RankedTensorType>(dot.getLhs().getType());
-  for (size_t i = 0; i < lhs.size(); ++i)
-    if (type.getDimSize(lhs[i]) > 1 && (!outermost || lhs[i] < lhs[*outermost]))
-      outermost = i;
-  if (!outermost)
+  for (Value operand : dot->getOperands())
+    if (isa_and_present<graph::TransposeOp, graph::SliceOp>(operand.getDefiningOp()))
+      return std::nullopt; // read with strides of its own
+  ProductDims dims{SmallVector<int64_t>(dot.getLhsBatch()),
+                   SmallVector<int64_t>(dot.getRhsBatch()),
+                   dot.getLhsFree(),
+                   dot.getRhsFree(),
+                   SmallVector<int64_t>(dot.getLhsContract()),
+                   SmallVector<int64_t>(dot.getRhsContract())};
+  ArrayRef<int64_t> lhs = dot.getLhs().getType().getShape();
+  ArrayRef<int64_t> rhs = dot.getRhs().getType().getShape();
+  auto product = makeProduct(dims, lhs, rowMajorStrides(lhs), rhs, rowMajorStrides(rhs));
+  if (!product || product->outermost < 0)
     return std::nullopt;
-  int64_t dim = use.getOperandNumber() == 0 ? lhs[*outermost] : rhs[*outermost];
+  ArrayRef<int64_t> contract =
+      use.getOperandNumber() == 0 ? dot.getLhsContract() : dot.getRhsContract();
+  int64_t dim = contract[product->outermost];
   if (!llvm::is_contained(op.getDims(), dim))
     return std::nullopt;
   return dim;

@@ -93,7 +93,14 @@ LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
         permuteExprs(layoutOf(shard, *mesh_), layoutOf(getShard(target), *mesh_));
 
   Value in = dense(operand, op);
-  Value out = allocate(result);
+  // A reduction of a value that nothing else reads stays where the value is.
+  Operation *producer = operand.getDefiningOp();
+  bool inPlace = step.kind == cleave::CollectiveKind::AllReduce && operand.hasOneUse() &&
+                 isa_and_present<graph::DotGeneralOp, InvokeOp>(producer) &&
+                 !outputs_.contains(result);
+  if (inPlace)
+    define(result, in);
+  Value out = inPlace ? in : allocate(result);
   bool communicates = step.kind != cleave::CollectiveKind::AllSlice;
   auto instruction =
       emit<CollectiveOp>(op, communicates ? 1 : 0,

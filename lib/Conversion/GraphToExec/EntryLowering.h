@@ -5,7 +5,7 @@
 #ifndef CLEAVE_LIB_CONVERSION_GRAPHTOEXEC_ENTRYLOWERING_H
 #define CLEAVE_LIB_CONVERSION_GRAPHTOEXEC_ENTRYLOWERING_H
 
-#include "Products.h"
+#include "cleave/Conversion/Products.h"
 
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Exec/IR/ExecOps.h"

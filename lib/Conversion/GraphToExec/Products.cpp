@@ -1,7 +1,7 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "Products.h"
+#include "cleave/Conversion/Products.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -81,10 +81,13 @@ std::optional<Product> cleave::makeProduct(const ProductDims &dims,
   product.a = {lb->stride, m->stride, lk->stride};
   product.b = {rb->stride, rk->stride, n->stride};
   product.c = {m->size * n->size, n->size, 1};
-  if (!order.empty()) {
-    product.outermost = order.front();
-    for (int64_t dim : llvm::ArrayRef(lhsContract).drop_front())
-      product.outermostStep *= lhsShape[dim];
+  for (auto [position, dim] : llvm::enumerate(lhsContract)) {
+    if (lhsShape[dim] == 1 && position + 1 < lhsContract.size())
+      continue; // of one step, so that the next one is as far out
+    product.outermost = order[position];
+    for (int64_t inner : llvm::ArrayRef(lhsContract).drop_front(position + 1))
+      product.outermostStep *= lhsShape[inner];
+    break;
   }
   return product;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A dot_general as a batched matrix product with strides.
-#ifndef CLEAVE_LIB_CONVERSION_GRAPHTOEXEC_PRODUCTS_H
-#define CLEAVE_LIB_CONVERSION_GRAPHTOEXEC_PRODUCTS_H
+#ifndef CLEAVE_CONVERSION_PRODUCTS_H
+#define CLEAVE_CONVERSION_PRODUCTS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -48,4 +48,4 @@ std::optional<Product> makeProduct(const ProductDims &dims, llvm::ArrayRef<int64
 
 } // namespace cleave
 
-#endif // CLEAVE_LIB_CONVERSION_GRAPHTOEXEC_PRODUCTS_H
+#endif // CLEAVE_CONVERSION_PRODUCTS_H
