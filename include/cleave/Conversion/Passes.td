@@ -22,8 +22,8 @@ def FormKernels : Pass<"cleave-form-kernels", "mlir::ModuleOp"> {
     Assumes local functions of one block (`cleave-partition`). Afterwards a function holds only
     `exec.invoke`, `graph.dot_general`, `graph.attention`, collectives, `cleave.done`, index arithmetic,
     and changes of shape: `graph.reshape`, and `graph.slice` and `graph.transpose` that feed matrix
-    products. A `cleave.mask_padding` stays where it masks the outermost contracting dimension of a matrix
-    product, which can then leave the padding out.
+    products. A `cleave.mask_padding` stays where it masks contracting dimensions whose padding a matrix
+    product can leave out: the outermost one, and those of one element.
 
     ```mlir
     %1 = graph.add %x, %y : tensor<4x8xf32>

@@ -24,7 +24,7 @@ public:
 private:
   Value validExtent(MaskPaddingOp op, int64_t dim);
   Value expand(MaskPaddingOp op, ArrayRef<int64_t> dims);
-  std::optional<int64_t> foldedDim(MaskPaddingOp op, OpOperand &use);
+  SmallVector<int64_t> foldedDims(MaskPaddingOp op, OpOperand &use);
 
   func::FuncOp function_;
   llvm::DenseMap<std::tuple<Attribute, int64_t, int64_t>, Value> extents_;
@@ -70,16 +70,16 @@ Value MaskBuilder::expand(MaskPaddingOp op, ArrayRef<int64_t> dims) {
   return graph::SelectOp::create(builder, op.getLoc(), type, inside, op.getInput(), fill);
 }
 
-/// The dimension of the mask that the product using it can leave out: the one that is outermost in
-/// its sum.
-std::optional<int64_t> MaskBuilder::foldedDim(MaskPaddingOp op, OpOperand &use) {
+/// The dimensions of the mask that the product using it can leave out: the one that is outermost in
+/// its sum, and those of one element.
+SmallVector<int64_t> MaskBuilder::foldedDims(MaskPaddingOp op, OpOperand &use) {
   auto dot = dyn_cast<graph::DotGeneralOp>(use.getOwner());
   auto fill = dyn_cast<FloatAttr>(op.getFillAttr());
   if (!dot || !fill || !fill.getValue().isZero())
-    return std::nullopt;
+    return {};
   for (Value operand : dot->getOperands())
     if (isa_and_present<graph::TransposeOp, graph::SliceOp>(operand.getDefiningOp()))
-      return std::nullopt; // read with strides of its own
+      return {}; // read with strides of its own
   ProductDims dims{SmallVector<int64_t>(dot.getLhsBatch()),
                    SmallVector<int64_t>(dot.getRhsBatch()),
                    dot.getLhsFree(),
@@ -89,14 +89,18 @@ std::optional<int64_t> MaskBuilder::foldedDim(MaskPaddingOp op, OpOperand &use) 
   ArrayRef<int64_t> lhs = dot.getLhs().getType().getShape();
   ArrayRef<int64_t> rhs = dot.getRhs().getType().getShape();
   auto product = makeProduct(dims, lhs, rowMajorStrides(lhs), rhs, rowMajorStrides(rhs));
-  if (!product || product->outermost < 0)
-    return std::nullopt;
+  if (!product)
+    return {};
   ArrayRef<int64_t> contract =
       use.getOperandNumber() == 0 ? dot.getLhsContract() : dot.getRhsContract();
-  int64_t dim = contract[product->outermost];
-  if (!llvm::is_contained(op.getDims(), dim))
-    return std::nullopt;
-  return dim;
+  SmallVector<int64_t> folded;
+  for (int64_t dim : op.getDims()) {
+    int64_t position = llvm::find(contract, dim) - contract.begin();
+    if (position < static_cast<int64_t>(contract.size()) &&
+        (position == product->outermost || lhs[dims.lhsContract[position]] == 1))
+      folded.push_back(dim);
+  }
+  return folded;
 }
 
 LogicalResult MaskBuilder::run() {
@@ -104,23 +108,23 @@ LogicalResult MaskBuilder::run() {
   for (MaskPaddingOp op : masks) {
     if (!getShard(op.getInput()))
       return op.emitError("needs a type with a #cleave.shard encoding here");
-    // What is left of the mask beside the dimension that a product folds: one value a folded
-    // dimension.
-    llvm::DenseMap<int64_t, Value> folded;
-    Value whole;
+    // What is left of the mask beside the dimensions that a product leaves out, for each set of
+    // them.
+    std::map<SmallVector<int64_t>, Value> replacements;
     for (OpOperand &use : llvm::make_early_inc_range(op.getResult().getUses())) {
-      std::optional<int64_t> dim = foldedDim(op, use);
-      Value &replacement = dim ? folded[*dim] : whole;
+      SmallVector<int64_t> folded = foldedDims(op, use);
+      Value &replacement = replacements[folded];
       if (!replacement) {
         SmallVector<int64_t> rest;
-        llvm::copy_if(op.getDims(), std::back_inserter(rest), [&](int64_t d) { return d != dim; });
-        Value input = rest.empty() ? op.getInput() : expand(op, rest);
-        if (dim) {
+        llvm::copy_if(op.getDims(), std::back_inserter(rest),
+                      [&](int64_t d) { return !llvm::is_contained(folded, d); });
+        replacement = rest.empty() ? op.getInput() : expand(op, rest);
+        if (!folded.empty()) {
           OpBuilder builder(op);
-          input = MaskPaddingOp::create(builder, op.getLoc(), op.getType(), input,
-                                        builder.getDenseI64ArrayAttr(*dim), op.getFillAttr());
+          replacement =
+              MaskPaddingOp::create(builder, op.getLoc(), op.getType(), replacement,
+                                    builder.getDenseI64ArrayAttr(folded), op.getFillAttr());
         }
-        replacement = input;
       }
       use.set(replacement);
     }

@@ -283,18 +283,27 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
       return op.emitOpError("can not be laid out as a matrix product");
   }
 
-  // Padding of the outermost contracting dimension is left out of the sum.
-  ExprAttr valid;
+  // Padding is left out of the sum: the end of the outermost contracting dimension, and with a
+  // dimension of one element all or nothing.
+  llvm::SmallMapVector<int64_t, ExprAttr, 2> masks;
   for (auto [value, contract] : {std::pair<Value, ArrayRef<int64_t>>(op.getLhs(), dims.lhsContract),
-                                 {op.getRhs(), dims.rhsContract}}) {
-    auto found = masked_.find(value);
-    if (found == masked_.end())
+                                 {op.getRhs(), dims.rhsContract}})
+    for (auto [dim, valid] : masked_.lookup(value))
+      masks.insert({llvm::find(contract, dim) - contract.begin(), valid});
+  ExprAttr valid;
+  if (!masks.empty()) {
+    auto outermost = masks.find(product->outermost);
+    valid = outermost == masks.end()
+                ? constant(product->k)
+                : binary(ExprAttr::Mul, outermost->second, constant(product->outermostStep));
+  }
+  for (auto [position, extent] : masks) {
+    if (position == product->outermost)
       continue;
-    if (product->outermost < 0 || contract[product->outermost] != found->second.first)
-      return op.emitOpError(
-          "sums over a padded dimension that is not the outermost of the sum, and "
-          "its mask was left to the product");
-    valid = binary(ExprAttr::Mul, found->second.second, constant(product->outermostStep));
+    if (position == int64_t(dims.lhsContract.size()) || lhs.shape[dims.lhsContract[position]] != 1)
+      return op.emitOpError("sums over a padded dimension that is not the outermost of the sum, "
+                            "and its mask was left to the product");
+    valid = binary(ExprAttr::Mul, valid, extent);
   }
   Value result = allocate(op.getResult());
   auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
@@ -355,20 +364,15 @@ LogicalResult EntryLowering::lower(Operation *op) {
       })
       .Case<MaskPaddingOp>([&](MaskPaddingOp op) {
         ShardAttr shard = getShard(op.getType());
-        if (op.getDims().size() != 1 || !shard)
-          return LogicalResult(
-              op.emitOpError("stands alone: cleave-form-kernels must put it into a "
-                             "kernel"));
-        int64_t dim = op.getDims()[0];
-        ExprAttr valid =
-            validSize(shard, dim, cast<RankedTensorType>(op.getType()).getShape()[dim]);
+        auto users = op->getUsers();
+        if (!shard || !llvm::all_of(users, llvm::IsaPred<graph::DotGeneralOp>))
+          return LogicalResult(op.emitOpError("is used by more than matrix products: "
+                                              "cleave-form-kernels must put it into a kernel"));
         tensors_[op.getResult()] = tensors_.lookup(op.getInput());
-        if (valid)
-          masked_[op.getResult()] = {dim, valid};
-        for (Operation *user : op->getUsers())
-          if (valid && !isa<graph::DotGeneralOp>(user))
-            return LogicalResult(op.emitOpError("is used by more than matrix products: "
-                                                "cleave-form-kernels must put it into a kernel"));
+        for (int64_t dim : op.getDims())
+          if (ExprAttr valid =
+                  validSize(shard, dim, cast<RankedTensorType>(op.getType()).getDimSize(dim)))
+            masked_[op.getResult()].push_back({dim, valid});
         return success();
       })
       .Case<CollectiveOpInterface>([&](auto op) { return lowerCollective(op); })

@@ -105,7 +105,7 @@ private:
       outputs_; ///< producing values that lie in the output region
   llvm::DenseMap<mlir::Value, exec::ExprAttr> indices_;
   /// Values whose mask is left to the products that use them: dimension, valid size.
-  llvm::DenseMap<mlir::Value, std::pair<int64_t, exec::ExprAttr>> masked_;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<int64_t, exec::ExprAttr>, 1>> masked_;
   llvm::DenseMap<mlir::Value, mlir::Value> started_; ///< token of a start: its event
   llvm::SmallVector<mlir::Attribute> axisLists_;
   mlir::Value lastCompute_;                 ///< event of the last instruction of stream 0

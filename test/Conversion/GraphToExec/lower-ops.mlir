@@ -50,6 +50,27 @@ func.func @heads(%x: !x {cleave.input = "x"}, %w: !w {cleave.input = "w"}) -> (!
 
 // -----
 
+// A rank may have no valid element of a dimension at all: then it sums nothing.
+
+// CHECK-LABEL: exec.entry @empty
+// CHECK-NOT:     exec.launch
+// CHECK:         exec.gemm {{.*}} batch 1 m 4 n 16 k 16 of <16, 2, coord 0, 1, mul, sub, 1, min, 0, max, mul> strides
+cleave.mesh @mesh = <["tp"=4]>
+!x = tensor<4x2x1x8xf32, #cleave.shard<@mesh, [{}, {}, {"tp"}, {}], global=[4, 2, 2, 8]>>
+!w = tensor<16x2x1x8xf32, #cleave.shard<@mesh, [{}, {}, {"tp"}, {}], global=[16, 2, 2, 8]>>
+!p = tensor<4x16xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 16], unreduced={"tp"}>>
+!y = tensor<4x16xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 16]>>
+func.func @empty(%x: !x {cleave.input = "x"}, %w: !w {cleave.input = "w"}) -> (!y {cleave.output = "y"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %mx = cleave.mask_padding %x dims [2] fill 0.0 : !x
+  %mw = cleave.mask_padding %w dims [2] fill 0.0 : !w
+  %0 = graph.dot_general %mx, %mw contract [1, 2, 3] x [1, 2, 3] : (!x, !w) -> !p
+  %1 = cleave.all_reduce %0 sum over ["tp"] : !p -> !y
+  return %1 : !y
+}
+
+// -----
+
 // A transposed operand is read with its strides.
 
 // CHECK-LABEL: exec.entry @transposed
