@@ -28,6 +28,8 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
   case Phase::Plan: {
     std::string text = "cleave-apply-strategy{";
     text += options.sequenceParallel ? "sequence-parallel=true" : "sequence-parallel=false";
+    if (options.zero)
+      text += " zero=" + std::to_string(options.zero);
     if (!options.strategyFile.empty())
       text += " strategy-file=" + options.strategyFile;
     return text + "}";

@@ -77,6 +77,10 @@ void addCompile(CLI::App &app, CompileArgs &a) {
       ->capture_default_str();
   c->add_flag("--sequence-parallel", a.sequenceParallel,
               "Shard the regions between tensor-parallel blocks over the sequence");
+  c->add_option("--zero", a.zero,
+                "ZeRO stage over dp: 1 and 2 shard optimizer states, 3 parameters too")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
   c->add_option("--strategy", a.strategyFile,
                 "JSON file that overrides the tables from logical axes to mesh axes");
   c->add_option("--cpu", a.cpu,

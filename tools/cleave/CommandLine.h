@@ -18,6 +18,7 @@ struct CompileArgs {
   std::string model, output, mesh, entry = "forward", dtype = "f32", cpu = "baseline";
   std::string strategyFile, stopAfter, emit;
   int64_t batch = 1, sequence = 128;
+  int zero = 0;
   bool sequenceParallel = false, noOverlap = false, timing = false;
 };
 

@@ -25,6 +25,7 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.timing = args.timing;
   options.command = commandText;
   options.phases.sequenceParallel = args.sequenceParallel;
+  options.phases.zero = args.zero;
   options.phases.strategyFile = args.strategyFile;
   options.phases.overlap = !args.noOverlap;
 

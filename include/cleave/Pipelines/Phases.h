@@ -33,6 +33,7 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 struct PhaseOptions {
   bool sequenceParallel = false;
   std::string strategyFile; ///< empty: the built-in tables
+  int zero = 0;             ///< stage of ZeRO over the dp axis, 0 to 3
   bool overlap = true;
   Phase last = Phase::Write;
 };

@@ -48,7 +48,7 @@ public:
   void apply(FunctionOpInterface entry);
 
   int64_t numConstraints = 0;
-  SmallVector<StringRef> wholeParameters; ///< those that fsdp cannot shard
+  SmallVector<StringRef> wholeParameters; ///< those that could not be stored sharded
 
 private:
   ShardingAttr closed(const Layout &layout) {
@@ -78,17 +78,20 @@ LogicalResult StrategyApplication::planStates() {
     if (ShardingAttr given = state.getShardingAttr()) {
       Layout layout = *layoutOf(given, mesh);
       tables.noteUse(layout);
-      parameters[state.getSymNameAttr()] = {given, closed(tables.gatheredOverFsdp(layout))};
+      parameters[state.getSymNameAttr()] = {given, closed(tables.gathered(layout))};
       continue;
     }
     llvm::Expected<Layout> layout = tables.parameterLayout(state.getSymName(), names);
     if (!layout)
       return state.emitError() << llvm::toString(layout.takeError());
-    if (tables.hasFsdp() && !tables.shardOverFsdp(names, *layout))
+    bool optimizer = state.getKind() == "optimizer";
+    if (!tables.shardStorage(names, optimizer, *layout) && !optimizer)
       wholeParameters.push_back(state.getSymName());
     ShardingAttr stored = closed(*layout);
     state.setShardingAttr(stored);
-    parameters[state.getSymNameAttr()] = {stored, closed(tables.gatheredOverFsdp(*layout))};
+    // Optimizer states are updated where they lie.
+    parameters[state.getSymNameAttr()] = {stored,
+                                          optimizer ? stored : closed(tables.gathered(*layout))};
   }
   return success();
 }
@@ -224,7 +227,7 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
     if (failed(file))
       return failure();
     llvm::Expected<StrategyTables> tables =
-        StrategyTables::create(mesh->getLayoutMesh(), std::move(*file), sequenceParallel);
+        StrategyTables::create(mesh->getLayoutMesh(), std::move(*file), sequenceParallel, zero);
     if (!tables)
       return mesh->emitError() << llvm::toString(tables.takeError());
     StrategyApplication application(getOperation(), *mesh, *tables);
@@ -240,7 +243,7 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
       return getOperation().emitError()
              << "a strategy needs a function with 'cleave.entry', found none";
     if (size_t count = application.wholeParameters.size())
-      mesh->emitWarning() << "mesh axis \"fsdp\" leaves " << count
+      mesh->emitWarning() << (zero >= 3 ? "zero 3" : "mesh axis \"fsdp\"") << " leaves " << count
                           << (count == 1 ? " parameter" : " parameters")
                           << " whole, for want of a dimension that takes it: "
                           << application.wholeParameters.front() << (count == 1 ? "" : ", ...");

@@ -26,8 +26,9 @@ static bool isRole(StringRef name) { return name == "dp" || name == "fsdp" || na
 //===----------------------------------------------------------------------===//
 
 Expected<StrategyTables> StrategyTables::create(const Mesh &mesh, StrategyFile file,
-                                                bool sequenceParallel) {
+                                                bool sequenceParallel, int zero) {
   StrategyTables tables(mesh);
+  tables.zero_ = zero;
   tables.sequenceParallel_ = sequenceParallel;
   tables.used_.resize(mesh.axes().size());
   std::set<std::string> named;
@@ -42,8 +43,17 @@ Expected<StrategyTables> StrategyTables::create(const Mesh &mesh, StrategyFile f
       return std::nullopt;
     return mesh.axis(*index);
   };
-  tables.fsdp_ = roleAxis("fsdp");
   tables.tp_ = roleAxis("tp");
+  // In the mesh's order, so that a tensor's storage nests as the batch does.
+  for (const Mesh::Axis &axis : mesh.axes()) {
+    std::optional<AxisRef> ref = roleAxis(axis.name);
+    if (!ref || (axis.name != "dp" && axis.name != "fsdp"))
+      continue;
+    if (axis.name == "fsdp" || zero >= 3)
+      appendAxis(tables.storage_, *ref);
+    if (axis.name == "fsdp" || zero >= 1)
+      appendAxis(tables.optimizerStorage_, *ref);
+  }
   if (Error error = tables.resolveTable(file.weights, tables.weights_))
     return std::move(error);
   if (Error error = tables.resolveTable(file.activations, tables.activations_))
@@ -240,7 +250,7 @@ Expected<Layout> StrategyTables::parameterLayout(StringRef name, const NamedShap
 }
 
 //===----------------------------------------------------------------------===//
-// Parameters over fsdp
+// Storage of parameters and optimizer states
 //===----------------------------------------------------------------------===//
 
 /// The free dimension that wastes the least on padding; of equal ones the largest. An "embed"
@@ -266,27 +276,30 @@ static std::optional<unsigned> chooseFreeDim(const NamedShape &shape, const Layo
   return best;
 }
 
-bool StrategyTables::shardOverFsdp(const NamedShape &shape, Layout &layout) {
-  if (axesOverlap(layout.usedAxes(), *fsdp_))
-    return true; // a constraint has placed it
-  std::optional<unsigned> dim = chooseFreeDim(shape, layout, fsdp_->size);
-  // A sharded dimension takes the axis if its blocks divide, so that the axis alone can be
-  // gathered.
+bool StrategyTables::shardStorage(const NamedShape &shape, bool optimizer, Layout &layout) {
+  // A constraint may have placed some of the axes.
+  AxisList axes = subtractAxes(storage(optimizer), layout.usedAxes());
+  if (axes.empty())
+    return true;
+  int64_t shards = shardCount(axes);
+  std::optional<unsigned> dim = chooseFreeDim(shape, layout, shards);
+  // A sharded dimension takes the axes if its blocks divide, so that they alone can be gathered.
   for (auto [index, size] : llvm::enumerate(shape.sizes))
-    if (!dim && size >= 2 && isAligned(size, shardCount(layout.dims[index]), fsdp_->size))
+    if (!dim && size >= 2 && isAligned(size, shardCount(layout.dims[index]), shards))
       dim = index;
   if (!dim)
     return false;
-  appendAxis(layout.dims[*dim], *fsdp_);
+  for (const AxisRef &axis : axes)
+    appendAxis(layout.dims[*dim], axis);
   noteUse(layout);
+  zeroShards_ = true;
   return true;
 }
 
-Layout StrategyTables::gatheredOverFsdp(const Layout &layout) const {
+Layout StrategyTables::gathered(const Layout &layout) const {
   Layout gathered = layout;
-  if (fsdp_)
-    for (AxisList &axes : gathered.dims)
-      axes = subtractAxes(axes, *fsdp_);
+  for (AxisList &axes : gathered.dims)
+    axes = subtractAxes(axes, storage_);
   return gathered;
 }
 
@@ -312,6 +325,16 @@ std::vector<std::string> StrategyTables::warnings() const {
   if (sequenceParallel_ && !tp_)
     lines.push_back("sequence-parallel finds nothing to shard: the mesh has no axis \"tp\" of two "
                     "devices or more");
+  bool hasData = llvm::any_of(
+      mesh_->axes(), [](const Mesh::Axis &axis) { return axis.name == "dp" && axis.size >= 2; });
+  if (zero_ > 0 && !hasData)
+    lines.push_back("zero " + std::to_string(zero_) +
+                    " finds nothing to shard: the mesh has no axis \"dp\" of two devices or more");
+  else if (zero_ > 0 && !zeroShards_)
+    lines.push_back("zero " + std::to_string(zero_) +
+                    " finds nothing to shard: the program has no " +
+                    (zero_ < 3 ? "optimizer state" : "parameter or optimizer state") +
+                    " of two elements or more");
   for (const auto &[table, entries] :
        {std::pair("weights", &file_.weights), std::pair("activations", &file_.activations)})
     for (const auto &[name, axes] : *entries)

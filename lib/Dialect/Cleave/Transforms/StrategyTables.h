@@ -36,8 +36,10 @@ class StrategyTables {
 public:
   /// The roles of mesh axes are told by their names: `dp` (batch), `fsdp` (batch and parameters),
   /// `tp` (tensors). An axis without a role must be named by the file. The error is one line.
+  /// `zero` is the stage of ZeRO over the dp axis: 1 and 2 store optimizer states sharded over it,
+  /// 3 parameters too, as fsdp always does.
   static llvm::Expected<StrategyTables> create(const Mesh &mesh, StrategyFile file,
-                                               bool sequenceParallel);
+                                               bool sequenceParallel, int zero = 0);
 
   /// Learns the sizes of heads from a tensor that has both "kv_heads" and "q_groups".
   void noteHeads(const NamedShape &shape);
@@ -47,15 +49,18 @@ public:
   Layout layoutOf(StrategyTable table, const NamedShape &shape);
   /// The layout in which a parameter is computed with: by a constraint that names it, or by table.
   llvm::Expected<Layout> parameterLayout(llvm::StringRef name, const NamedShape &shape);
-  /// Adds the fsdp axis to the layout in which a parameter is stored. False if no dimension takes
-  /// it.
-  bool shardOverFsdp(const NamedShape &shape, Layout &layout);
-  /// `layout` without the fsdp axis.
-  Layout gatheredOverFsdp(const Layout &layout) const;
+  /// Adds the axes over which parameters (or optimizer states) are stored to a layout. False if no
+  /// dimension takes them.
+  bool shardStorage(const NamedShape &shape, bool optimizer, Layout &layout);
+  /// `layout` without the axes over which parameters are stored.
+  Layout gathered(const Layout &layout) const;
   /// Counts a layout that was there before towards the axes in use.
   void noteUse(const Layout &layout);
 
-  bool hasFsdp() const { return fsdp_.has_value(); }
+  /// The axes over which parameters, or optimizer states, are stored besides.
+  llvm::ArrayRef<AxisRef> storage(bool optimizer) const {
+    return optimizer ? optimizerStorage_ : storage_;
+  }
   /// One line for each axis that shards nothing, and for each entry of the file without effect.
   std::vector<std::string> warnings() const;
 
@@ -73,7 +78,10 @@ private:
   const Mesh *mesh_;
   StrategyFile file_;
   bool sequenceParallel_ = false;
-  std::optional<AxisRef> fsdp_, tp_;
+  std::optional<AxisRef> tp_;
+  AxisList storage_, optimizerStorage_;
+  int zero_ = 0;
+  bool zeroShards_ = false;
   Table weights_, activations_, inputs_;
   /// Query heads of each KV head, by the number of KV heads.
   std::map<int64_t, int64_t> groups_;

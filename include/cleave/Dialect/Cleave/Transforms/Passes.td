@@ -32,7 +32,8 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
     KV heads, then the smallest; with g = 1, a = tp. Keys and values, which have no `q_groups`, get the
     same a: g is known from other tensors with as many KV heads.
 
-    Stored parameters get fsdp besides: on `embed` if it divides, else on the dimension without axes
+    Stored parameters get fsdp besides (with `zero=3` dp too), optimizer states fsdp (from `zero=1` on
+    dp too): on `embed` if it divides, else on the dimension without axes
     that wastes the least on padding (of equal ones the largest), else behind the axes of a
     sharded dimension whose blocks divide. A `cleave.sharding_constraint` before the first use gathers
     the parameter over fsdp, once for all its uses.
@@ -67,6 +68,8 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
            "Shard the sequence of norm regions over tp">,
     Option<"strategyFile", "strategy-file", "std::string", "\"\"",
            "JSON file with tables and constraints">,
+    Option<"zero", "zero", "int", "0",
+           "Stage of ZeRO over dp: 1, 2 store optimizer states sharded, 3 parameters too">,
   ];
   let statistics = [Statistic<"numConstraints", "constraints", "Constraints inserted">];
   let dependentDialects = ["::cleave::CleaveDialect"];
