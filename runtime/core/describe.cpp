@@ -65,7 +65,9 @@ public:
       else if (const fb::Gemm *g = instr.op_as_Gemm())
         gemms.push_back(gemm(i, instr, *g));
       else if (const fb::Attention *a = instr.op_as_Attention())
-        attentions.push_back(attention(i, instr, *a));
+        attentions.push_back(attention(i, instr, *a, "attention"));
+      else if (const fb::AttentionGrad *a = instr.op_as_AttentionGrad())
+        attentions.push_back(attention(i, instr, *a, "attention_grad"));
     }
     Json states = Json::array();
     for (uint32_t s : entry_.states)
@@ -153,8 +155,10 @@ private:
     return j;
   }
 
-  Json attention(uint32_t index, const fb::Instr &instr, const fb::Attention &a) const {
+  template <typename Op>
+  Json attention(uint32_t index, const fb::Instr &instr, const Op &a, const char *kind) const {
     Json j = base(index, instr);
+    j["kind"] = kind;
     j["dtype"] = nameOf(a.dtype());
     j["batch"] = a.batch();
     j["sq"] = a.sq();

@@ -76,6 +76,8 @@ const char *operationName(const fb::Instr &instr) {
     return "gemm";
   case fb::Op::Attention:
     return "attention";
+  case fb::Op::AttentionGrad:
+    return "attention_grad";
   case fb::Op::Copy:
     return "copy";
   case fb::Op::Fill:

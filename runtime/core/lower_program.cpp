@@ -64,6 +64,8 @@ private:
       return lower(*instr.op_as_Gemm());
     case fb::Op::Attention:
       return lower(*instr.op_as_Attention());
+    case fb::Op::AttentionGrad:
+      return lower(*instr.op_as_AttentionGrad());
     case fb::Op::Copy:
       return hal::Operation(
           hal::CopyCommand{sliceOf(instr.op_as_Copy()->src()), sliceOf(instr.op_as_Copy()->dst())});
@@ -111,7 +113,8 @@ private:
     return hal::Operation(c);
   }
 
-  StatusOr<hal::Operation> lower(const fb::Attention &op) {
+  /// What attention and its gradient have in common.
+  template <typename Op> StatusOr<hal::AttentionCommand> attention(const Op &op) {
     hal::AttentionCommand c;
     c.dtype = op.dtype();
     c.batch = int64_t(op.batch());
@@ -132,6 +135,21 @@ private:
     c.window = op.window();
     CLEAVE_ASSIGN_OR_RETURN(c.queryOffset, value(op.query_offset(), 0));
     CLEAVE_ASSIGN_OR_RETURN(c.validKeys, value(op.skv_valid(), c.skv));
+    return c;
+  }
+
+  StatusOr<hal::Operation> lower(const fb::Attention &op) {
+    CLEAVE_ASSIGN_OR_RETURN(hal::AttentionCommand c, attention(op));
+    return hal::Operation(c);
+  }
+
+  StatusOr<hal::Operation> lower(const fb::AttentionGrad &op) {
+    hal::AttentionGradCommand c;
+    CLEAVE_ASSIGN_OR_RETURN(c.forward, attention(op));
+    c.dout = sliceOf(op.dout());
+    c.dq = sliceOf(op.dq());
+    c.dk = sliceOf(op.dk());
+    c.dv = sliceOf(op.dvalue());
     return hal::Operation(c);
   }
 

@@ -91,7 +91,9 @@ Status InstructionVerifier::verify(const fb::Instr &instr, uint32_t index) {
   case fb::Op::Gemm:
     return verifyOp(*instr.op_as_Gemm());
   case fb::Op::Attention:
-    return verifyOp(*instr.op_as_Attention());
+    return verifyAttention(*instr.op_as_Attention(), nullptr);
+  case fb::Op::AttentionGrad:
+    return verifyAttention(*instr.op_as_AttentionGrad(), instr.op_as_AttentionGrad());
   case fb::Op::Copy:
     return verifyOp(*instr.op_as_Copy());
   case fb::Op::Fill:
@@ -191,7 +193,8 @@ Status InstructionVerifier::verifyOp(const fb::Gemm &op) {
   return absl::OkStatus();
 }
 
-Status InstructionVerifier::verifyOp(const fb::Attention &op) {
+template <typename Op>
+Status InstructionVerifier::verifyAttention(const Op &op, const fb::AttentionGrad *grad) {
   if (op.dtype() != DType::F32 && op.dtype() != DType::BF16)
     return bad("attention on ", nameOf(op.dtype()), " is not supported");
   for (uint64_t extent :
@@ -218,11 +221,31 @@ Status InstructionVerifier::verifyOp(const fb::Attention &op) {
   bool lse = op.lse() && op.lse()->bytes() != 0;
   if (lse)
     CLEAVE_RETURN_IF_ERROR(check("lse", op.lse(), 4, rows * Checked(4)));
-  for (const fb::BufferRef *ref : {op.q(), op.k(), op.v()})
-    if (overlaps(*op.out(), *ref) || (lse && overlaps(*op.lse(), *ref)))
-      return bad("a result overlaps an operand");
-  if (lse && overlaps(*op.lse(), *op.out()))
-    return bad("the results overlap");
+  if (grad) {
+    CLEAVE_RETURN_IF_ERROR(
+        check("dout", grad->dout(), size, rows * Checked(op.dv()) * Checked(size)));
+    CLEAVE_RETURN_IF_ERROR(check("dq", grad->dq(), size, rows * Checked(op.d()) * Checked(size)));
+    CLEAVE_RETURN_IF_ERROR(check("dk", grad->dk(), size, keys * Checked(op.d()) * Checked(size)));
+    CLEAVE_RETURN_IF_ERROR(
+        check("dv", grad->dvalue(), size, keys * Checked(op.dv()) * Checked(size)));
+    const fb::BufferRef *results[] = {grad->dq(), grad->dk(), grad->dvalue()};
+    for (const fb::BufferRef *result : results) {
+      for (const fb::BufferRef *ref : {op.q(), op.k(), op.v(), op.out(), grad->dout()})
+        if (overlaps(*result, *ref))
+          return bad("a result overlaps an operand");
+      if (lse && overlaps(*result, *op.lse()))
+        return bad("a result overlaps an operand");
+      for (const fb::BufferRef *other : results)
+        if (other != result && overlaps(*result, *other))
+          return bad("the results overlap");
+    }
+  } else {
+    for (const fb::BufferRef *ref : {op.q(), op.k(), op.v()})
+      if (overlaps(*op.out(), *ref) || (lse && overlaps(*op.lse(), *ref)))
+        return bad("a result overlaps an operand");
+    if (lse && overlaps(*op.lse(), *op.out()))
+      return bad("the results overlap");
+  }
   if (op.window() < -1)
     return bad("window is ", op.window());
   if (!std::isfinite(op.scale()) || !std::isfinite(op.softcap()) || op.softcap() < 0)

@@ -23,7 +23,8 @@ public:
 private:
   Status verifyOp(const fb::Launch &op);
   Status verifyOp(const fb::Gemm &op);
-  Status verifyOp(const fb::Attention &op);
+  /// `grad` is the same op where it is the gradient, else null.
+  template <typename Op> Status verifyAttention(const Op &op, const fb::AttentionGrad *grad);
   Status verifyOp(const fb::Copy &op);
   Status verifyOp(const fb::Fill &op);
   Status verifyOp(const fb::Collective &op);

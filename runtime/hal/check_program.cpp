@@ -34,6 +34,13 @@ std::vector<MemoryUse> memoryUses(const Operation &operation, std::span<const Ke
                                           {c.out, Access::Write},
                                           {c.lse, Access::Write}};
           },
+          [](const AttentionGradCommand &c) {
+            const AttentionCommand &f = c.forward;
+            return std::vector<MemoryUse>{
+                {f.q, Access::Read},   {f.k, Access::Read},   {f.v, Access::Read},
+                {f.out, Access::Read}, {f.lse, Access::Read}, {c.dout, Access::Read},
+                {c.dq, Access::Write}, {c.dk, Access::Write}, {c.dv, Access::Write}};
+          },
           [](const CopyCommand &c) {
             return std::vector<MemoryUse>{{c.src, Access::Read}, {c.dst, Access::Write}};
           },

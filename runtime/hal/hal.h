@@ -85,6 +85,11 @@ struct AttentionCommand {
   bool causal = false;
   int64_t window = -1, queryOffset = 0, validKeys = 0;
 };
+/// Its gradients, as schema/executable.fbs defines them.
+struct AttentionGradCommand {
+  AttentionCommand forward; ///< out is an input here; lse.bytes 0: compute it again
+  Slice dout, dq, dk, dv;
+};
 struct CopyCommand {
   Slice src, dst;
 };
@@ -108,7 +113,7 @@ struct CollectiveCommand {
   int64_t peer = -1, source = -1;
 };
 using Operation = std::variant<LaunchCommand, GemmCommand, AttentionCommand, CopyCommand,
-                               FillCommand, CollectiveCommand>;
+                               FillCommand, CollectiveCommand, AttentionGradCommand>;
 
 struct Command {
   Operation operation;

@@ -13,6 +13,7 @@ namespace cleave::host {
 namespace {
 
 using hal::AttentionCommand;
+using hal::AttentionGradCommand;
 using hal::CollectiveCommand;
 using hal::CopyCommand;
 using hal::FillCommand;
@@ -137,6 +138,12 @@ Status HostProgram::addStep(const hal::Command &command, KernelModule *module, G
     CLEAVE_ASSIGN_OR_RETURN(AttentionPlan plan, AttentionPlan::create(attentionDesc(*c)));
     scratchBytes_ = std::max(scratchBytes_, plan.scratchBytes());
     attentions_.push_back({std::move(plan), {}});
+  } else if (const auto *c = std::get_if<AttentionGradCommand>(&command.operation)) {
+    steps_.push_back({Kind::AttentionGrad, uint32_t(attentionGrads_.size())});
+    CLEAVE_ASSIGN_OR_RETURN(AttentionGradPlan plan,
+                            AttentionGradPlan::create(attentionDesc(c->forward)));
+    scratchBytes_ = std::max(scratchBytes_, plan.scratchBytes());
+    attentionGrads_.push_back({std::move(plan), {}});
   } else if (const auto *c = std::get_if<CopyCommand>(&command.operation)) {
     steps_.push_back({Kind::Copy, uint32_t(copies_.size())});
     copies_.push_back({nullptr, nullptr, c->src.bytes});
@@ -255,6 +262,17 @@ void HostProgram::bindStep(const hal::Command &command, const Step &step, uint8_
     a.v = at(c->v);
     a.out = at(c->out);
     a.lse = c->lse.bytes ? static_cast<float *>(at(c->lse)) : nullptr;
+  } else if (const auto *c = std::get_if<AttentionGradCommand>(&command.operation)) {
+    AttentionGradBuffers &a = attentionGrads_[step.index].buffers;
+    a.q = at(c->forward.q);
+    a.k = at(c->forward.k);
+    a.v = at(c->forward.v);
+    a.out = at(c->forward.out);
+    a.lse = c->forward.lse.bytes ? reinterpret_cast<const float *>(at(c->forward.lse)) : nullptr;
+    a.dout = at(c->dout);
+    a.dq = at(c->dq);
+    a.dk = at(c->dk);
+    a.dv = at(c->dv);
   } else if (const auto *c = std::get_if<CopyCommand>(&command.operation)) {
     copies_[step.index].src = at(c->src);
     copies_[step.index].dst = at(c->dst);
@@ -301,6 +319,10 @@ Status HostProgram::runTask(uint32_t task, uint32_t worker) {
     const Attention &a = attentions_[step.index];
     a.plan.run(a.buffers, workers_[worker].scratch());
     return absl::OkStatus();
+  }
+  case Kind::AttentionGrad: {
+    const AttentionGrad &a = attentionGrads_[step.index];
+    return a.plan.run(a.buffers, workers_[worker].scratch());
   }
   case Kind::Copy: {
     const Copy &c = copies_[step.index];

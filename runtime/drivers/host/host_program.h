@@ -7,6 +7,7 @@
 #define CLEAVE_RUNTIME_DRIVERS_HOST_HOST_PROGRAM_H
 
 #include "drivers/host/attention.h"
+#include "drivers/host/attention_grad.h"
 #include "drivers/host/collective.h"
 #include "drivers/host/gemm.h"
 #include "drivers/host/kernel_module.h"
@@ -55,6 +56,10 @@ private:
     AttentionPlan plan;
     AttentionBuffers buffers;
   };
+  struct AttentionGrad {
+    AttentionGradPlan plan;
+    AttentionGradBuffers buffers;
+  };
   struct Copy {
     const void *src;
     void *dst;
@@ -71,7 +76,7 @@ private:
     const void *src;
     void *dst;
   };
-  enum class Kind : uint8_t { Launch, Gemm, Attention, Copy, Fill, Slice, Meeting };
+  enum class Kind : uint8_t { Launch, Gemm, Attention, AttentionGrad, Copy, Fill, Slice, Meeting };
   struct Step {
     Kind kind;
     uint32_t index; ///< in the vector of its kind
@@ -97,6 +102,7 @@ private:
   std::vector<int64_t> scalars_;
   std::vector<Gemm> gemms_;
   std::vector<Attention> attentions_;
+  std::vector<AttentionGrad> attentionGrads_;
   std::vector<Copy> copies_;
   std::vector<Fill> fills_;
   std::vector<Slice> slices_;

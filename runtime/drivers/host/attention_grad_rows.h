@@ -1,0 +1,96 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The elementwise part of attention's gradient, included by one file an instruction set. Only plain
+// loops: the compiler vectorises them. No header with inline functions may be included here, since
+// the linker might take its copy compiled for these instructions for the whole program.
+#ifndef CLEAVE_ROWS_NAME
+#error "define CLEAVE_ROWS_NAME"
+#endif
+
+namespace cleave::host {
+
+namespace {
+
+/// e^x for x <= 88; 0 below -87. Relative error about 1e-7.
+inline float expApproximation(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  float n = __builtin_roundevenf(x * 1.44269504f);
+  float r = __builtin_fmaf(n, -0.693359375f, x);
+  r = __builtin_fmaf(n, 2.12194440e-4f, r);
+  float p = 1.9875691500e-4f;
+  p = __builtin_fmaf(p, r, 1.3981999507e-3f);
+  p = __builtin_fmaf(p, r, 8.3334519073e-3f);
+  p = __builtin_fmaf(p, r, 4.1665795894e-2f);
+  p = __builtin_fmaf(p, r, 1.6666665459e-1f);
+  p = __builtin_fmaf(p, r, 5.0000001201e-1f);
+  p = __builtin_fmaf(p, r * r, r) + 1.0f;
+  int bits = (int(n) + 127) << 23;
+  float power;
+  __builtin_memcpy(&power, &bits, 4);
+  return p * power;
+}
+
+/// tanh(x), by e^(2|x|).
+inline float tanhApproximation(float x) {
+  float size = x < 0 ? -x : x;
+  float e = expApproximation(size > 20.0f ? -40.0f : -2.0f * size);
+  float t = (1.0f - e) / (1.0f + e);
+  return x < 0 ? -t : t;
+}
+
+} // namespace
+
+/// For a row of `n` raw products: scores in place (scaled and capped), outside of [first, last)
+/// left.
+void CLEAVE_ROWS_NAME(Scores)(float *s, int first, int last, float scale, float softcap) {
+  if (softcap > 0)
+    for (int i = first; i < last; ++i)
+      s[i] = softcap * tanhApproximation(s[i] * scale / softcap);
+  else
+    for (int i = first; i < last; ++i)
+      s[i] *= scale;
+}
+
+/// Folds the scores in [first, last) into a running maximum and sum of exponentials.
+void CLEAVE_ROWS_NAME(Fold)(const float *s, int first, int last, float *maximum, float *sum) {
+  float most = *maximum;
+  for (int i = first; i < last; ++i)
+    most = s[i] > most ? s[i] : most;
+  float total = 0;
+#pragma clang loop vectorize(enable)
+  for (int i = first; i < last; ++i) {
+#pragma clang fp reassociate(on)
+    total += expApproximation(s[i] - most);
+  }
+  if (last > first) {
+    *sum =
+        *sum * (*maximum == -__builtin_inff() ? 0.0f : expApproximation(*maximum - most)) + total;
+    *maximum = most;
+  }
+}
+
+/// Scores become probabilities and `dp` (dout v') becomes ds, scaled; both are 0 outside [first,
+/// last).
+void CLEAVE_ROWS_NAME(Differentiate)(float *s, float *dp, int n, int first, int last, float lse,
+                                     float delta, float scale, float softcap) {
+  for (int i = 0; i < first; ++i)
+    s[i] = dp[i] = 0;
+  if (softcap > 0)
+    for (int i = first; i < last; ++i) {
+      float t = s[i] / softcap;
+      float p = expApproximation(s[i] - lse);
+      dp[i] = p * (dp[i] - delta) * (1.0f - t * t) * scale;
+      s[i] = p;
+    }
+  else
+    for (int i = first; i < last; ++i) {
+      float p = expApproximation(s[i] - lse);
+      dp[i] = p * (dp[i] - delta) * scale;
+      s[i] = p;
+    }
+  for (int i = last; i < n; ++i)
+    s[i] = dp[i] = 0;
+}
+
+} // namespace cleave::host
