@@ -115,7 +115,7 @@ struct Expected {
 void expectNear(const Buffer &actual, const std::vector<double> &expected, double tolerance,
                 const char *name) {
   // Terms of about 1 cancel in ds, so what rounds away is not small beside a gradient near 0.
-  double largest = 0.1;
+  double largest = 1;
   for (double x : expected)
     largest = std::max(largest, std::abs(x));
   for (int64_t i = 0; i < actual.size(); ++i)
