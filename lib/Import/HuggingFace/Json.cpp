@@ -53,7 +53,7 @@ public:
       return failAt(begin + 1, "found " + word.str() + ", which is not a JSON number");
     if (position > text.size() || text.drop_front(begin).trim().empty())
       return failAt(text.size(), "the text ends in the middle of a value");
-    return failAt(position, "not JSON near " + quoteText(text.drop_front(begin).take_front(24)));
+    return failAt(position, "not JSON near " + quoteText(lineFrom(begin)));
   }
 
   json root;
@@ -110,6 +110,12 @@ private:
       if (!level.key.empty())
         return "at key " + quoteText(level.key) + ": ";
     return "";
+  }
+
+  /// A few characters of the line, for the reader to find the place.
+  llvm::StringRef lineFrom(size_t begin) const {
+    llvm::StringRef rest = text.drop_front(begin).ltrim();
+    return rest.take_until([](char c) { return c == '\n' || c == '\r'; }).take_front(24);
   }
 
   llvm::StringRef text;

@@ -30,13 +30,19 @@ bool isDerived(StringRef name) {
 Error matchWeights(const safetensors::Checkpoint &checkpoint, llvm::ArrayRef<Parameter> parameters,
                    StringRef basePrefix, std::vector<std::string> &checkpointNames,
                    std::vector<std::string> &warnings) {
+  auto withoutPrefix = [&](StringRef name) {
+    name.consume_front(basePrefix);
+    return name;
+  };
   bool lacksPrefix = llvm::none_of(checkpoint.names(),
-                                   [&](StringRef name) { return name.starts_with(basePrefix); });
+                                   [&](StringRef name) { return name.starts_with(basePrefix); }) &&
+                     llvm::any_of(parameters, [&](const Parameter &parameter) {
+                       return parameter.name != withoutPrefix(parameter.name) &&
+                              checkpoint.find(withoutPrefix(parameter.name));
+                     });
   llvm::StringSet<> wanted;
   for (const Parameter &parameter : parameters) {
-    StringRef name = parameter.name;
-    if (lacksPrefix)
-      name.consume_front(basePrefix);
+    StringRef name = lacksPrefix ? withoutPrefix(parameter.name) : parameter.name;
     safetensors::TensorRef tensor = checkpoint.find(name);
     if (!tensor)
       return llvm::createStringError(checkpoint.path() + ": tensor " + quoteText(name) +
