@@ -3,6 +3,8 @@
 
 #include "Oracle.h"
 
+#include "RemoveShardings.h"
+
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Interpreter/Interpreter.h"
@@ -198,6 +200,7 @@ llvm::Expected<Executable> Oracle::compileUnsharded() {
   CompileResult result;
   std::string text;
   mlir::OwningOpRef<mlir::ModuleOp> module(module_->clone());
+  removeShardings(*module);
   mlir::LogicalResult compiled = collecting(
       context_.get(), text, [&] { return compileModule(std::move(module), options, result); });
   if (mlir::failed(compiled))

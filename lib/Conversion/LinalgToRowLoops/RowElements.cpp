@@ -45,10 +45,12 @@ void RowEmitter::remember(Value tensor, ArrayRef<Value> indices, Value element) 
 }
 
 Value RowEmitter::index(int64_t constant) {
-  Value &value = scopes_.front().constants[constant];
-  if (!value)
-    value = atDepth(
-        0, [&]() -> Value { return arith::ConstantIndexOp::create(builder_, loc_, constant); });
+  auto &known = scopes_.front().constants;
+  if (auto found = known.find(constant); found != known.end())
+    return found->second;
+  Value value = atDepth(
+      0, [&]() -> Value { return arith::ConstantIndexOp::create(builder_, loc_, constant); });
+  scopes_.front().constants[constant] = value;
   return value;
 }
 
