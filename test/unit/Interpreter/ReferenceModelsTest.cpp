@@ -122,7 +122,10 @@ TEST_P(ReferenceModels, PartitionedComputeTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ReferenceModels,
-                         testing::Values("llama-gqa", "llama-mha-tied", "gpt2", "qwen2", "qwen3"),
+                         testing::Values("llama-gqa", "llama-mha-tied", "llama-linear-gelu",
+                                         "llama-llama3-biases", "mistral-window", "gpt2",
+                                         "gpt2-untied-relu", "qwen2", "qwen2-windows", "qwen3",
+                                         "qwen3-layer-types"),
                          [](const testing::TestParamInfo<const char *> &info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
