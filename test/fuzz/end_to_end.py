@@ -20,7 +20,7 @@ import tempfile
 ROLES = {"a": "tp", "b": "dp", "c": "fsdp"}
 # Errors that say what an executable can not hold.
 LIMITS = ["an entry's results must be whole", "entries take and give whole values",
-          "cannot be part of a kernel"]
+          "the host has no kernel for this op"]
 
 
 def split_top_level(text):

@@ -98,7 +98,7 @@ func::FuncOp lowerKernelToLinalg(OpBuilder &builder, exec::KernelOp kernel) {
     }
     Value result = lowerOp(lowering, &op, values);
     if (!result) {
-      op.emitError("'") << op.getName() << "' cannot be part of a kernel";
+      op.emitError() << op.getName() << ": the host has no kernel for this op";
       function.erase();
       return nullptr;
     }
