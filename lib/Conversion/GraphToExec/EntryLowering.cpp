@@ -326,7 +326,7 @@ LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
   Value out = allocate(op.getResult());
   auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
   ExprAttr offset = op.getQueryOffset() ? expr(op.getQueryOffset()) : ExprAttr();
-  emit<AttentionOp>(op, 0, q, k, v, out, TypeAttr::get(element), number(qShape[0]),
+  emit<AttentionOp>(op, 0, q, k, v, out, Value(), TypeAttr::get(element), number(qShape[0]),
                     number(qShape[1]), number(vShape[1]), number(qShape[2]), number(qShape[3]),
                     number(qShape[4]), number(vShape[3]), op.getScaleAttr(), op.getCausalAttr(),
                     op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr());

@@ -193,6 +193,37 @@ void ExecutableBuilder::addKernels() {
 // Entries
 //===----------------------------------------------------------------------===//
 
+/// What attention and its gradient have in common.
+template <typename OpT, typename TableT>
+LogicalResult ExecutableBuilder::fillAttention(OpT op, TableT &attention) {
+  FailureOr<fb::DType> type = dtype(op, op.getType());
+  if (failed(type))
+    return failure();
+  attention.dtype = *type;
+  attention.batch = op.getBatch();
+  attention.sq = op.getSq();
+  attention.skv = op.getSkv();
+  attention.kv_heads = op.getKvHeads();
+  attention.groups = op.getGroups();
+  attention.d = op.getD();
+  attention.dv = op.getDv();
+  attention.q = referencePointer(op.getQ());
+  attention.k = referencePointer(op.getK());
+  attention.v = referencePointer(op.getV());
+  attention.out = referencePointer(op.getOut());
+  attention.lse = op.getLse() ? referencePointer(op.getLse())
+                              : std::make_unique<fb::BufferRef>(fb::Region::Scratch, 0, 0);
+  attention.scale = op.getScale().convertToDouble();
+  attention.causal = op.getCausal();
+  if (auto window = op.getWindow())
+    attention.window = *window;
+  if (auto softcap = op.getSoftcap())
+    attention.softcap = softcap->convertToDouble();
+  attention.query_offset = expression(op.getQueryOffset());
+  attention.skv_valid = expression(op.getSkvValid());
+  return success();
+}
+
 LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instruction,
                                                 fb::EntryT &entry) {
   auto table = std::make_unique<fb::InstrT>();
@@ -248,30 +279,19 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
           })
           .Case([&](AttentionOp op) {
             fb::AttentionT attention;
-            FailureOr<fb::DType> type = dtype(op, op.getType());
-            if (failed(type))
+            if (failed(fillAttention(op, attention)))
               return failure();
-            attention.dtype = *type;
-            attention.batch = op.getBatch();
-            attention.sq = op.getSq();
-            attention.skv = op.getSkv();
-            attention.kv_heads = op.getKvHeads();
-            attention.groups = op.getGroups();
-            attention.d = op.getD();
-            attention.dv = op.getDv();
-            attention.q = referencePointer(op.getQ());
-            attention.k = referencePointer(op.getK());
-            attention.v = referencePointer(op.getV());
-            attention.out = referencePointer(op.getOut());
-            attention.lse = std::make_unique<fb::BufferRef>(fb::Region::Scratch, 0, 0);
-            attention.scale = op.getScale().convertToDouble();
-            attention.causal = op.getCausal();
-            if (auto window = op.getWindow())
-              attention.window = *window;
-            if (auto softcap = op.getSoftcap())
-              attention.softcap = softcap->convertToDouble();
-            attention.query_offset = expression(op.getQueryOffset());
-            attention.skv_valid = expression(op.getSkvValid());
+            table->op.Set(std::move(attention));
+            return success();
+          })
+          .Case([&](AttentionGradOp op) {
+            fb::AttentionGradT attention;
+            if (failed(fillAttention(op, attention)))
+              return failure();
+            attention.dout = referencePointer(op.getDout());
+            attention.dq = referencePointer(op.getDq());
+            attention.dk = referencePointer(op.getDk());
+            attention.dvalue = referencePointer(op.getDvalue());
             table->op.Set(std::move(attention));
             return success();
           })

@@ -26,6 +26,8 @@ private:
   mlir::LogicalResult addStates();
   void addKernels();
   mlir::LogicalResult addEntry(exec::EntryOp entry);
+  template <typename OpT, typename TableT>
+  mlir::LogicalResult fillAttention(OpT op, TableT &attention);
   mlir::LogicalResult addInstruction(exec::InstructionOpInterface instruction, fb::EntryT &entry);
 
   mlir::FailureOr<std::unique_ptr<fb::TensorT>> tensor(mlir::Operation *op, exec::TensorAttr tensor,

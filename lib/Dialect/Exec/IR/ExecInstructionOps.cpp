@@ -78,17 +78,34 @@ LogicalResult GemmOp::verify() {
   return verifyWaits(*this);
 }
 
-LogicalResult AttentionOp::verify() {
-  Type type = getType();
+/// What attention and its gradient have in common.
+template <typename OpT> static LogicalResult verifyAttention(OpT op) {
+  Type type = op.getType();
   if (!type.isF32() && !type.isBF16())
-    return emitOpError() << "computes in f32 or bf16, not " << type;
-  int64_t heads = getBatch() * getKvHeads() * elementBytes(type);
-  if (failed(verifyBytes(*this, getQ(), "q", heads * getSq() * getGroups() * getD())) ||
-      failed(verifyBytes(*this, getK(), "k", heads * getSkv() * getD())) ||
-      failed(verifyBytes(*this, getV(), "v", heads * getSkv() * getDv())) ||
-      failed(verifyBytes(*this, getOut(), "out", heads * getSq() * getGroups() * getDv())))
+    return op.emitOpError() << "computes in f32 or bf16, not " << type;
+  int64_t heads = op.getBatch() * op.getKvHeads() * elementBytes(type);
+  int64_t rows = heads * op.getSq() * op.getGroups(), keys = heads * op.getSkv();
+  if (failed(verifyBytes(op, op.getQ(), "q", rows * op.getD())) ||
+      failed(verifyBytes(op, op.getK(), "k", keys * op.getD())) ||
+      failed(verifyBytes(op, op.getV(), "v", keys * op.getDv())) ||
+      failed(verifyBytes(op, op.getOut(), "out", rows * op.getDv())))
     return failure();
-  return verifyWaits(*this);
+  if (op.getLse() && failed(verifyBytes(op, op.getLse(), "lse", rows / elementBytes(type) * 4)))
+    return failure();
+  return verifyWaits(op);
+}
+
+LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
+
+LogicalResult AttentionGradOp::verify() {
+  int64_t heads = getBatch() * getKvHeads() * elementBytes(getType());
+  int64_t rows = heads * getSq() * getGroups(), keys = heads * getSkv();
+  if (failed(verifyBytes(*this, getDout(), "dout", rows * getDv())) ||
+      failed(verifyBytes(*this, getDq(), "dq", rows * getD())) ||
+      failed(verifyBytes(*this, getDk(), "dk", keys * getD())) ||
+      failed(verifyBytes(*this, getDvalue(), "dv", keys * getDv())))
+    return failure();
+  return verifyAttention(*this);
 }
 
 LogicalResult CopyOp::verify() {

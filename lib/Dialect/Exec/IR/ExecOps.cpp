@@ -125,8 +125,8 @@ LogicalResult KernelOp::verify() {
   for (auto [result, input] : llvm::enumerate(*getInPlace()))
     if (input != -1 && (input < 0 || input >= int64_t(getNumInputs()) ||
                         buffers[input] != getResultTypes()[result]))
-      return emitOpError() << "'in_place' gives result " << result << " the buffer of input " << input
-                           << ", which is no input of its type";
+      return emitOpError() << "'in_place' gives result " << result << " the buffer of input "
+                           << input << ", which is no input of its type";
   return success();
 }
 

@@ -73,20 +73,42 @@ def Exec_GemmOp : Exec_Instruction<"gemm",
   }];
 }
 
-def Exec_AttentionOp : Exec_Instruction<"attention",
-    (ins Exec_BufferType:$q, Exec_BufferType:$k, Exec_BufferType:$v, Exec_BufferType:$out,
-         TypeAttr:$type, I64Attr:$batch, I64Attr:$sq, I64Attr:$skv, I64Attr:$kv_heads,
-         I64Attr:$groups, I64Attr:$d, I64Attr:$dv, F64Attr:$scale, UnitAttr:$causal,
-         OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap,
-         OptionalAttr<Exec_ExprAttr>:$query_offset, OptionalAttr<Exec_ExprAttr>:$skv_valid),
-    "$q `,` $k `,` $v `,` $out `:` $type `batch` $batch `sq` $sq `skv` $skv `kv_heads` $kv_heads "
+class Exec_AttentionInstruction<string mnemonic, dag operands, string operandFormat, string reads,
+                                string writes> : Exec_Instruction<mnemonic,
+    !con(operands, (ins TypeAttr:$type, I64Attr:$batch, I64Attr:$sq, I64Attr:$skv,
+         I64Attr:$kv_heads, I64Attr:$groups, I64Attr:$d, I64Attr:$dv, F64Attr:$scale,
+         UnitAttr:$causal, OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap,
+         OptionalAttr<Exec_ExprAttr>:$query_offset, OptionalAttr<Exec_ExprAttr>:$skv_valid)),
+    operandFormat # " `:` $type `batch` $batch `sq` $sq `skv` $skv `kv_heads` $kv_heads "
     "`groups` $groups `d` $d `dv` $dv `scale` $scale (`causal` $causal^)? (`window` $window^)? "
     "(`softcap` $softcap^)? (`query_offset` $query_offset^)? (`skv_valid` $skv_valid^)?",
-    "values = {getQ(), getK(), getV()};", "values = {getOut()};"> {
+    reads, writes, [AttrSizedOperandSegments]>;
+
+def Exec_AttentionOp : Exec_AttentionInstruction<"attention",
+    (ins Exec_BufferType:$q, Exec_BufferType:$k, Exec_BufferType:$v, Exec_BufferType:$out,
+         Optional<Exec_BufferType>:$lse),
+    "$q `,` $k `,` $v `,` $out (`lse` $lse^)?", "values = {getQ(), getK(), getV()};",
+    "values = {getOut()}; if (getLse()) values.push_back(getLse());"> {
   let summary = "Blocked online-softmax attention";
   let description = [{
     q is [batch, sq, kv_heads, groups, d], k [batch, skv, kv_heads, d], v [batch, skv, kv_heads, dv] and
-    out [batch, sq, kv_heads, groups, dv], row-major. Keys from `skv_valid` on are padding.
+    out [batch, sq, kv_heads, groups, dv], row-major. Keys from `skv_valid` on are padding. `lse`
+    receives the log of the sum of exponentials, f32 [batch, kv_heads, groups, sq].
+  }];
+}
+
+def Exec_AttentionGradOp : Exec_AttentionInstruction<"attention_grad",
+    (ins Exec_BufferType:$q, Exec_BufferType:$k, Exec_BufferType:$v, Exec_BufferType:$out,
+         Exec_BufferType:$dout, Optional<Exec_BufferType>:$lse, Exec_BufferType:$dq,
+         Exec_BufferType:$dk, Exec_BufferType:$dvalue),
+    "$q `,` $k `,` $v `,` $out `,` $dout (`lse` $lse^)? `to` $dq `,` $dk `,` $dvalue",
+    "values = {getQ(), getK(), getV(), getOut(), getDout()}; "
+    "if (getLse()) values.push_back(getLse());",
+    "values = {getDq(), getDk(), getDvalue()};"> {
+  let summary = "Gradients of attention";
+  let description = [{
+    By q, k and v, from the result `out` and its gradient `dout`; shapes as for `exec.attention`. Without
+    `lse` it is computed again.
   }];
 }
 
