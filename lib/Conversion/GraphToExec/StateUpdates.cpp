@@ -23,8 +23,14 @@ Value cleave::producingValue(Value value) {
   return value;
 }
 
-/// True if every op of the kernel that depends on the input does so element by element.
+/// True if every op of the kernel that depends on the input does so element by element, and all in
+/// one loop: behind a reduction, a second loop over the row would read what the first one
+/// overwrote.
 static bool isPointwise(KernelOp kernel, unsigned input) {
+  for (Operation &op : kernel.getBody().front())
+    if (isa<graph::ReduceOp, graph::RmsNormOp, graph::LayerNormOp, graph::CrossEntropyOp,
+            graph::DotGeneralOp>(op))
+      return false;
   BlockArgument argument = kernel.getBody().getArgument(input);
   llvm::SetVector<Value> reached;
   reached.insert(argument);

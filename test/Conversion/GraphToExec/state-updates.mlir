@@ -57,3 +57,25 @@ func.func @step(%w: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cle
   %0 = graph.negate %w : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
   return %w, %0 : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
 }
+
+// -----
+
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @w : tensor<4x64xf32> {kind = "other"}
+
+// Behind the sum over a row, the state is read again: it may not have been overwritten by then.
+// CHECK-LABEL: exec.entry @step
+// CHECK: %[[W:.*]] = exec.buffer state 1024 at 0
+// CHECK: exec.launch {{.*}} ins(%[[W]]) outs(%[[N:.*]], %{{.*}}) stream 0
+// CHECK: exec.copy %[[N]] to %[[W]] stream 0
+func.func @step(%w: tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>> {cleave.state = @w})
+    -> (tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>> {cleave.state = @w},
+        tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>> {cleave.output = "y"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %c = graph.constant dense<1.0> : tensor<4x64xf32>
+  %0 = graph.add %w, %c : (tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>, tensor<4x64xf32>) -> tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>
+  %s = graph.reduce sum %0 dims [1] : tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>> -> tensor<4xf32>
+  %b = graph.broadcast %s dims [0] : tensor<4xf32> -> tensor<4x64xf32>
+  %1 = graph.multiply %w, %b : (tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>, tensor<4x64xf32>) -> tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>
+  return %0, %1 : tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>, tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>
+}
