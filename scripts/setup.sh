@@ -15,7 +15,7 @@ packages=(
   cmake ninja-build ccache python3 git clang-format-22
   # Libraries of the runtime and the compiler.
   libdnnl-dev libabsl-dev libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev
-  libxxhash-dev libdlpack-dev
+  libxxhash-dev libdlpack-dev libcli11-dev
   libzstd-dev zlib1g-dev
   # Tests and benchmarks.
   libgtest-dev libgmock-dev libbenchmark-dev

@@ -11,24 +11,10 @@
 #include "cleave/Target/Executable/Executable.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace cleave;
-
-bool cleave::writeFileAtomically(llvm::StringRef path, llvm::StringRef bytes, std::string &error) {
-  llvm::Error failed = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-    os << bytes;
-    return llvm::Error::success();
-  });
-  if (!failed)
-    return true;
-  error = ("cannot write " + path + ": " + llvm::toString(std::move(failed)) +
-           "; check the folder and its permissions")
-              .str();
-  return false;
-}
 
 /// The size of the smallest table that an entry's token ids look rows up in; 0 if there is none.
 static uint64_t tokenLimit(ModuleOp module) {

@@ -3,6 +3,8 @@
 
 #include "cleave/Pipelines/Phases.h"
 
+#include "cleave/Dialect/Cleave/Transforms/Passes.h"
+
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace cleave;
@@ -55,6 +57,15 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
 
 mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOptions &options) {
   for (int i = int(Phase::Plan); i <= int(options.last); ++i) {
+    if (Phase(i) == Phase::Plan) {
+      // Not from text, in which not every path can be written.
+      ApplyStrategyPassOptions strategy;
+      strategy.sequenceParallel = options.sequenceParallel;
+      strategy.strategyFile = options.strategyFile;
+      strategy.zero = options.zero;
+      pm.addPass(createApplyStrategyPass(strategy));
+      continue;
+    }
     std::string text = phasePipeline(Phase(i), options);
     if (!text.empty() && mlir::failed(mlir::parsePassPipeline(text, pm)))
       return mlir::failure();

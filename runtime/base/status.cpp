@@ -21,4 +21,10 @@ Status annotate(const Status &status, absl::string_view where) {
   return Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
 
+Status advise(const Status &status, absl::string_view advice) {
+  if (status.ok())
+    return status;
+  return Status(status.code(), absl::StrCat(status.message(), "; ", advice));
+}
+
 } // namespace cleave::rt

@@ -22,6 +22,8 @@ std::string printable(absl::string_view text);
 
 /// Adds what was being done in front of an error's message; keeps OK.
 Status annotate(const Status &status, absl::string_view where);
+/// Adds what to do about it behind an error's message; keeps OK.
+Status advise(const Status &status, absl::string_view advice);
 
 } // namespace cleave::rt
 

@@ -35,7 +35,8 @@ static_assert(sizeof(Header) == kHeaderBytes);
 } // namespace
 
 StatusOr<std::shared_ptr<Bytes>> Bytes::map(const std::string &path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting, should it be a pipe.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     return absl::NotFoundError(
         absl::StrCat("can not open '", printable(path), "': ", std::strerror(errno)));
@@ -81,7 +82,9 @@ uint64_t hashBytes(std::span<const uint8_t> data) { return XXH3_64bits(data.data
 
 StatusOr<std::span<const uint8_t>> openContainer(std::span<const uint8_t> file) {
   if (file.size() < sizeof(kMagic) || std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0)
-    return absl::DataLossError("not a Cleave executable: the first bytes are not Cleave's");
+    return absl::InvalidArgumentError(
+        "not a Cleave executable: the first bytes are not Cleave's; expected "
+        "a file that `cleave compile` wrote");
   if (file.size() < kHeaderBytes)
     return absl::DataLossError(absl::StrCat("truncated: the header takes ", kHeaderBytes,
                                             " bytes, the file has ", file.size()));
@@ -90,7 +93,8 @@ StatusOr<std::span<const uint8_t>> openContainer(std::span<const uint8_t> file) 
   if (header.formatVersion > kFormatVersion)
     return absl::FailedPreconditionError(
         absl::StrCat("made by a newer version: the file has format ", header.formatVersion,
-                     ", this runtime reads ", kFormatVersion));
+                     ", this runtime reads ", kFormatVersion,
+                     ": use the runtime of that version, or compile the model again"));
   if (header.formatVersion != kFormatVersion)
     return absl::DataLossError(absl::StrCat("format ", header.formatVersion,
                                             " is unknown, this runtime reads ", kFormatVersion));
@@ -107,7 +111,7 @@ StatusOr<std::span<const uint8_t>> openContainer(std::span<const uint8_t> file) 
   if (header.schemaHash != kSchemaHash)
     return absl::FailedPreconditionError(
         absl::StrFormat("made by another build of the compiler (schema %016x, this runtime has "
-                        "%016x): compile it again",
+                        "%016x): compile the model again",
                         header.schemaHash, kSchemaHash));
   std::span<const uint8_t> payload = file.subspan(kHeaderBytes);
   uint64_t hash = hashBytes(payload);

@@ -108,18 +108,24 @@ StatusOr<std::shared_ptr<const Executable>> Executable::fromMemory(std::span<con
 }
 
 StatusOr<std::shared_ptr<const Executable>> Executable::fromBytes(std::shared_ptr<Bytes> bytes) {
-  CLEAVE_ASSIGN_OR_RETURN(auto payload, openContainer(bytes->span()));
+  constexpr absl::string_view kAgain = "copy the file again, or compile the model again";
+  auto container = openContainer(bytes->span());
+  if (!container.ok())
+    return absl::IsDataLoss(container.status()) ? advise(container.status(), kAgain)
+                                                : container.status();
+  std::span<const uint8_t> payload = *container;
   // Every table takes at least 4 bytes, so the size bounds their number.
   flatbuffers::Verifier verifier(payload.data(), payload.size(), /*max_depth=*/32,
                                  flatbuffers::uoffset_t(payload.size() / 4 + 1));
   if (payload.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !fb::VerifyExecutableBuffer(verifier) ||
       !isAligned(*fb::GetExecutable(payload.data())))
-    return absl::DataLossError("damaged: the content is not a well-formed executable");
+    return advise(absl::DataLossError("damaged: the content is not a well-formed executable"),
+                  kAgain);
   std::shared_ptr<Executable> result(new Executable);
   result->root_ = fb::GetExecutable(payload.data());
   result->bytes_ = std::move(bytes);
   if (Status status = result->verify(); !status.ok())
-    return annotate(status, "damaged");
+    return advise(annotate(status, "damaged"), kAgain);
   return std::shared_ptr<const Executable>(std::move(result));
 }
 

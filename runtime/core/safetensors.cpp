@@ -50,7 +50,11 @@ StatusOr<json> parseJson(std::span<const uint8_t> text, absl::string_view what) 
   try {
     parsed = json::parse(text.begin(), text.end(), callback);
   } catch (const std::exception &e) {
-    return absl::DataLossError(absl::StrCat(what, " is not JSON: ", printable(e.what())));
+    // Without the exception's own name, in brackets.
+    absl::string_view reason = e.what();
+    if (size_t end = reason.find("] "); end != absl::string_view::npos)
+      reason.remove_prefix(end + 2);
+    return absl::DataLossError(absl::StrCat(what, " is not JSON: ", printable(reason)));
   }
   if (!repeated.empty())
     return absl::DataLossError(
@@ -79,7 +83,7 @@ StatusOr<std::unique_ptr<SafetensorsFile>> SafetensorsFile::open(const std::stri
   std::unique_ptr<SafetensorsFile> file(new SafetensorsFile);
   CLEAVE_ASSIGN_OR_RETURN(file->bytes_, Bytes::map(path));
   if (Status status = file->parse(file->bytes_->span()); !status.ok())
-    return annotate(status, printable(path));
+    return advise(annotate(status, printable(path)), "copy or download the file again");
   return file;
 }
 
@@ -163,10 +167,11 @@ StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::open(const std::string &folder
     return checkpoint;
   std::string index = folder + "/" + kIndexFile;
   if (!exists(index))
-    return absl::NotFoundError(
-        absl::StrCat("'", printable(folder), "' has neither ", kSingleFile, " nor ", kIndexFile));
+    return absl::NotFoundError(absl::StrCat("'", printable(folder), "' has neither ", kSingleFile,
+                                            " nor ", kIndexFile,
+                                            "; give the folder of the model's weights"));
   if (Status status = checkpoint->readIndex(index); !status.ok())
-    return annotate(status, printable(index));
+    return advise(annotate(status, printable(index)), "copy or download the model again");
   return checkpoint;
 }
 
@@ -199,7 +204,8 @@ std::string Checkpoint::fileOf(const std::string &name) const {
 StatusOr<const CheckpointTensor *> Checkpoint::find(const std::string &name) {
   if (!fileNames_.empty() && !fileNames_.count(name))
     return absl::NotFoundError(absl::StrCat(printable(folder_), "/", kIndexFile,
-                                            ": there is no tensor '", printable(name), "'"));
+                                            ": there is no tensor '", printable(name),
+                                            "'; give the weights of the compiled model"));
   std::string path = fileOf(name);
   std::unique_ptr<SafetensorsFile> &file = files_[path];
   if (!file) {
@@ -207,8 +213,9 @@ StatusOr<const CheckpointTensor *> Checkpoint::find(const std::string &name) {
   }
   auto it = file->tensors().find(name);
   if (it == file->tensors().end())
-    return absl::NotFoundError(
-        absl::StrCat(printable(path), ": there is no tensor '", printable(name), "'"));
+    return absl::NotFoundError(absl::StrCat(printable(path), ": there is no tensor '",
+                                            printable(name),
+                                            "'; give the weights of the compiled model"));
   return &it->second;
 }
 

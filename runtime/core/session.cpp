@@ -270,9 +270,9 @@ Status Session::loadWeights(const std::string &folder) {
           where, " has type ", printable(source->dtypeName), ", expected ",
           isFloat(state.tensor.dtype) ? "F32, BF16, F16 or F64" : nameOf(state.tensor.dtype)));
     if (source->shape != state.checkpointShape)
-      return absl::InvalidArgumentError(absl::StrCat(where, " has shape ", shapeText(source->shape),
-                                                     ", expected ",
-                                                     shapeText(state.checkpointShape)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, " has shape ", shapeText(source->shape), ", expected ",
+          shapeText(state.checkpointShape), "; give the weights of the compiled model"));
     loads.push_back({s, source});
   }
   size_t devices = states_.size();

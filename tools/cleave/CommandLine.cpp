@@ -61,8 +61,9 @@ void addCompile(CLI::App &app, CompileArgs &a) {
        "A Hugging Face folder, its config.json alone, or a .mlir file of the graph dialect")
       ->required();
   c->add_option("-o,--output", a.output, "The executable to write (.cleave)");
-  c->add_option("--mesh", a.mesh, "Device mesh: axis=size, comma separated, e.g. dp=2,tp=4")
-      ->required();
+  c->add_option("--mesh", a.mesh,
+                "Device mesh: axis=size, comma separated, e.g. dp=2,tp=4; needed unless a "
+                ".mlir file has one of its own");
   c->add_option("--batch", a.batch, "Global batch size, in rows")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 24))
       ->capture_default_str();
@@ -99,7 +100,7 @@ void addRun(CLI::App &app, RunArgs &a) {
   CLI::App *c = app.add_subcommand("run", "Run an executable on logical devices of this machine");
   c->add_option("executable", a.executable, "The .cleave file")->required();
   c->add_option("--weights", a.weights,
-                "Folder (or file) of safetensors with the model's weights; needed where the "
+                "Folder with model.safetensors (or an index and its files); needed where the "
                 "executable has weights");
   c->add_option("--inputs", a.inputs, "Safetensors file with the entry's inputs by name");
   c->add_option("--outputs", a.outputs, "Safetensors file to write the outputs to");
@@ -111,7 +112,7 @@ void addRun(CLI::App &app, RunArgs &a) {
       ->capture_default_str();
   c->add_option("--interleave", a.interleave,
                 "Execute one legal interleaving of all streams, drawn from this seed; 0: off")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(int64_t(0), INT64_MAX))
       ->capture_default_str();
   c->add_option("--repeat", a.repeat, "Run this many times and report the best time")
       ->check(CLI::Range(int64_t(1), int64_t(1000000)))
@@ -126,7 +127,8 @@ void addVerify(CLI::App &app, VerifyArgs &a) {
       "verify", "Check that an executable computes what the unsharded program does");
   c->add_option("executable", a.executable, "The .cleave file")->required();
   c->add_option("--weights", a.weights,
-                "Folder (or file) of safetensors; without it weights are drawn from --seed");
+                "Folder with model.safetensors (or an index and its files); without it weights are "
+                "drawn from --seed");
   c->add_option("--reference", a.reference,
                 "Safetensors file with inputs and expected outputs to compare with");
   c->add_option("--entry", a.entry, "Entry point; default: the only one");
@@ -188,6 +190,9 @@ bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLi
     std::string command = app.get_subcommands().empty()
                               ? std::string()
                               : " " + app.get_subcommands().front()->get_name();
+    if (command.empty() && argc > 1 && argv[1][0] != '-')
+      message = "there is no command '" + std::string(argv[1]) +
+                "'; the commands are compile, run, verify, inspect and explain";
     std::cerr << "cleave" << command << ": error: " << message << " (see cleave" << command
               << " --help)\n";
     exitCode = kBadInput;

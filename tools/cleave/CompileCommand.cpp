@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Diagnostics.h"
 
+#include "cleave/Output/AtomicFile.h"
 #include "cleave/Pipelines/Compile.h"
 #include "cleave/Pipelines/Register.h"
 
@@ -12,6 +13,13 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace cleave;
+using namespace cleave::tool;
+
+static int write(llvm::StringRef path, llvm::StringRef bytes) {
+  if (llvm::Error error = writeFileAtomically(path, bytes))
+    return reportError("compile", llvm::toString(std::move(error)));
+  return kSuccess;
+}
 
 int cleave::tool::compileCommand(const CompileArgs &args, const std::string &commandText) {
   CompileOptions options;
@@ -59,10 +67,7 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
     reportWarning("compile", warning);
 
   if (options.phases.last == Phase::Write) {
-    std::string error;
-    if (!writeFileAtomically(args.output, result.executable, error))
-      return reportError("compile", error);
-    return kSuccess;
+    return write(args.output, result.executable);
   }
   if (!emitMlir)
     return kSuccess;
@@ -74,7 +79,5 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
     llvm::outs() << text;
     return kSuccess;
   }
-  std::string error;
-  return writeFileAtomically(args.output, text, error) ? int(kSuccess)
-                                                       : reportError("compile", error);
+  return write(args.output, text);
 }

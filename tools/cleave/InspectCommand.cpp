@@ -177,9 +177,11 @@ void printInspection(const json::Object &root, llvm::StringRef only) {
     llvm::outs() << "  " << text(*object.getAsObject(), "isa") << " "
                  << bytesText(number(*object.getAsObject(), "bytes"));
   llvm::outs() << "\n";
-  for (const json::Value &value : *root.getArray("kernels"))
-    llvm::outs() << "  " << text(*value.getAsObject(), "symbol") << ": "
-                 << text(*value.getAsObject(), "description") << "\n";
+  for (const json::Value &value : *root.getArray("kernels")) {
+    std::string description = text(*value.getAsObject(), "description");
+    llvm::outs() << "  " << text(*value.getAsObject(), "symbol")
+                 << (description.empty() ? "" : ": ") << description << "\n";
+  }
 }
 
 void printExplanation(const json::Object &entry) {

@@ -23,7 +23,7 @@ static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs,
       llvm::json::Object entry{{"dtype", cleave_dtype_name(tensor.dtype)},
                                {"shape", llvm::json::Array(tensor.shape)}};
       if (tensor.elements() == 1)
-        entry["value"] = tensor.numbers().front();
+        entry["value"] = jsonNumber(tensor.numbers().front());
       tensors[tensor.name] = std::move(entry);
     }
     llvm::json::Object report{{"devices", devices},
@@ -90,7 +90,7 @@ int cleave::tool::runCommand(const RunArgs &args) {
       return fail(std::move(error));
   for (const HostTensor &tensor : given)
     if (llvm::Error error = session->setInput(*entry, tensor))
-      return fail(std::move(error));
+      return fail(inFile(args.inputs, std::move(error)));
 
   double best = 0;
   for (int64_t i = 0; i < args.repeat; ++i) {

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -28,6 +29,10 @@ std::string cleave::tool::formatShape(llvm::ArrayRef<uint64_t> shape) {
   for (auto [i, size] : llvm::enumerate(shape))
     text += (i ? ", " : "") + std::to_string(size);
   return text + "]";
+}
+
+llvm::json::Value cleave::tool::jsonNumber(double value) {
+  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
 }
 
 llvm::ArrayRef<uint64_t> cleave::tool::shapeOf(const cleave_tensor_info &info) {
@@ -288,18 +293,17 @@ cleave::tool::readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info
   llvm::Expected<st::File> file = st::File::open(path);
   if (!file)
     return file.takeError();
+  if (file->find("attention_mask"))
+    return makeError(path + ": tensor attention_mask: masks are not supported, every row is taken "
+                            "as full; leave it out and give rows without padding");
   std::string known;
   for (const cleave_tensor_info &info : inputs)
     known += (known.empty() ? "" : ", ") + std::string(info.name);
   if (!othersAllowed)
-    for (const st::TensorInfo &tensor : file->tensors()) {
-      if (tensor.name == "attention_mask")
-        return makeError(path + ": tensor attention_mask: masks are not supported, every row is "
-                                "taken as full; leave it out and give rows without padding");
+    for (const st::TensorInfo &tensor : file->tensors())
       if (llvm::none_of(inputs, [&](const auto &info) { return tensor.name == info.name; }))
         return makeError(path + ": tensor " + tensor.name +
                          " is no input of the executable; its inputs are " + known);
-    }
   std::vector<HostTensor> tensors;
   for (const cleave_tensor_info &info : inputs) {
     const st::TensorInfo *found = file->find(info.name);
@@ -318,6 +322,11 @@ cleave::tool::readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info
         {info.name, info.dtype, std::move(shape), std::vector<char>(bytes.begin(), bytes.end())});
   }
   return tensors;
+}
+
+llvm::Error cleave::tool::inFile(llvm::StringRef path, llvm::Error error) {
+  return path.empty() ? std::move(error)
+                      : makeError(path + ": " + llvm::toString(std::move(error)));
 }
 
 std::vector<HostTensor> cleave::tool::randomInputs(llvm::ArrayRef<cleave_tensor_info> inputs,

@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,10 +85,14 @@ private:
 /// names that are no inputs are skipped when `othersAllowed`, else an error.
 llvm::Expected<std::vector<HostTensor>>
 readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info> inputs, bool othersAllowed);
+/// Puts the file that a value came from before the error; an empty path leaves it as it is.
+llvm::Error inFile(llvm::StringRef path, llvm::Error error);
 /// Inputs drawn from a seed: token ids below `tokenLimit`, floats from N(0, 1).
 std::vector<HostTensor> randomInputs(llvm::ArrayRef<cleave_tensor_info> inputs, uint64_t tokenLimit,
                                      uint64_t seed);
 
+/// A number as JSON has it: null where it is infinite or none.
+llvm::json::Value jsonNumber(double value);
 /// `[4, 32]`.
 std::string formatShape(llvm::ArrayRef<uint64_t> shape);
 llvm::ArrayRef<uint64_t> shapeOf(const cleave_tensor_info &info);

@@ -90,7 +90,7 @@ struct Runner {
     }
     for (const HostTensor &input : *inputs)
       if (llvm::Error error = session->setInput(entry, input))
-        return error;
+        return inFile(args.reference, std::move(error));
     if (llvm::Error error = session->run(entry))
       return error;
     auto infos = program.tensors(CLEAVE_OUTPUT, entry);
@@ -127,12 +127,12 @@ void printReport(const Report &report, bool json) {
     llvm::json::Array outputs;
     for (const OutputReport &o : report.outputs) {
       llvm::json::Object entry{{"name", o.name},
-                               {"worst_absolute", o.absolute},
-                               {"worst_relative", o.relative},
-                               {"limit", o.limit},
+                               {"worst_absolute", jsonNumber(o.absolute)},
+                               {"worst_relative", jsonNumber(o.relative)},
+                               {"limit", jsonNumber(o.limit)},
                                {"ok", o.passes()}};
       if (o.unsharded >= 0)
-        entry["unsharded_absolute"] = o.unsharded;
+        entry["unsharded_absolute"] = jsonNumber(o.unsharded);
       outputs.push_back(std::move(entry));
     }
     llvm::json::Object root{

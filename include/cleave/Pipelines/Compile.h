@@ -42,10 +42,6 @@ mlir::LogicalResult compile(mlir::MLIRContext *context, const CompileOptions &op
 mlir::LogicalResult compileModule(mlir::OwningOpRef<mlir::ModuleOp> module,
                                   const CompileOptions &options, CompileResult &result);
 
-/// Writes a file under a temporary name beside `path`, then renames it, so that `path` never holds
-/// half a file. On failure nothing is left behind and `error` is one line.
-bool writeFileAtomically(llvm::StringRef path, llvm::StringRef bytes, std::string &error);
-
 } // namespace cleave
 
 #endif // CLEAVE_PIPELINES_COMPILE_H

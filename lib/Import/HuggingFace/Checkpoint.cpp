@@ -115,7 +115,8 @@ Error Checkpoint::openIndex(StringRef where) {
       std::string location = join(folder, fileName);
       if (!fs::exists(location))
         return fault("\"weight_map\": tensor " + quoteText(name) + " should be in " +
-                     quoteText(fileName) + ", and there is no such file");
+                     quoteText(fileName) +
+                     ", and there is no such file; copy or download the model again");
       Expected<File> opened = File::open(location);
       if (!opened)
         return opened.takeError();
@@ -125,7 +126,8 @@ Error Checkpoint::openIndex(StringRef where) {
     const TensorInfo *info = file->find(name);
     if (!info)
       return fault("\"weight_map\": tensor " + quoteText(name) + " should be in " +
-                   quoteText(fileName) + ", and that file has no such tensor");
+                   quoteText(fileName) +
+                   ", and that file has no such tensor; copy or download the model again");
     add(name, {file, info});
   }
   return Error::success();

@@ -185,7 +185,8 @@ Expected<File> File::open(StringRef path) {
   file.filePath = path.str();
   file.buffer = std::move(*buffer);
   if (Error error = file.parse(file.buffer->getBuffer()))
-    return fault(path + ": " + llvm::toString(std::move(error)));
+    return fault(path + ": " + llvm::toString(std::move(error)) +
+                 "; copy or download the file again");
   return file;
 }
 

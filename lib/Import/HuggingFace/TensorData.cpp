@@ -5,11 +5,10 @@
 
 #include "cleave/Import/HuggingFace/Json.h"
 #include "cleave/Import/HuggingFace/Safetensors.h"
+#include "cleave/Output/AtomicFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
 #include <bit>
 #include <cmath>
 
@@ -164,27 +163,10 @@ Expected<std::string> headerOf(llvm::ArrayRef<const TensorToWrite *> tensors,
   return length + header;
 }
 
-Error writeTo(int descriptor, StringRef header, llvm::ArrayRef<const TensorToWrite *> tensors,
-              bool shouldClose) {
-  llvm::raw_fd_ostream out(descriptor, shouldClose);
-  out << header;
-  for (const TensorToWrite *tensor : tensors)
-    out << tensor->bytes;
-  out.flush();
-  std::error_code code = out.error();
-  out.clear_error();
-  return code ? llvm::errorCodeToError(code) : Error::success();
-}
-
 } // namespace
 
 Error write(StringRef path, llvm::ArrayRef<TensorToWrite> tensors,
             llvm::ArrayRef<std::pair<std::string, std::string>> metadata) {
-  namespace fs = llvm::sys::fs;
-  auto fault = [&](Error error) {
-    return llvm::createStringError(path +
-                                   ": cannot be written: " + llvm::toString(std::move(error)));
-  };
   // Wide elements first: then every tensor is aligned to its element. Otherwise the order given.
   llvm::SmallVector<const TensorToWrite *> order;
   for (const TensorToWrite &tensor : tensors)
@@ -194,30 +176,11 @@ Error write(StringRef path, llvm::ArrayRef<TensorToWrite> tensors,
   });
   Expected<std::string> header = headerOf(order, metadata);
   if (!header)
-    return fault(header.takeError());
-
-  // A device or a pipe is written to; renaming over it would replace it.
-  fs::file_status status;
-  if (!fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status)) {
-    int descriptor;
-    if (std::error_code code = fs::openFileForWrite(path, descriptor, fs::CD_OpenExisting))
-      return fault(llvm::errorCodeToError(code));
-    Error error = writeTo(descriptor, *header, order, /*shouldClose=*/true);
-    return error ? fault(std::move(error)) : Error::success();
-  }
-
-  Expected<fs::TempFile> file = fs::TempFile::create(path + ".%%%%%%%%.tmp");
-  if (!file)
-    return fault(file.takeError());
-  if (Error error = writeTo(file->FD, *header, order, /*shouldClose=*/false)) {
-    llvm::consumeError(file->discard());
-    return fault(std::move(error));
-  }
-  if (Error error = file->keep(path)) {
-    llvm::consumeError(file->discard());
-    return fault(std::move(error));
-  }
-  return Error::success();
+    return llvm::createStringError(path + ": " + llvm::toString(header.takeError()));
+  llvm::SmallVector<StringRef> parts{*header};
+  for (const TensorToWrite *tensor : order)
+    parts.push_back(tensor->bytes);
+  return writeFileAtomically(path, parts);
 }
 
 } // namespace cleave::safetensors

@@ -58,7 +58,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlir(StringRef path, StringRef
   context->loadDialect<CleaveDialect, graph::GraphDialect, mlir::func::FuncDialect>();
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return fault("cannot be read: " + buffer.getError().message());
+    return fault("cannot be read: " + buffer.getError().message() + "; check the path");
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
 

@@ -203,12 +203,37 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
         llvm::MemoryBuffer::getFile(strategyFile, /*IsText=*/true);
     if (!buffer)
       return mesh.emitError() << "cannot read the strategy file " << strategyFile << ": "
-                              << buffer.getError().message();
+                              << buffer.getError().message() << "; check the path";
     llvm::Expected<StrategyFile> file = parseStrategyFile((*buffer)->getBuffer());
     if (!file)
       return mesh.emitError() << "strategy file " << strategyFile << ": "
                               << llvm::toString(file.takeError());
     return std::move(*file);
+  }
+
+  /// The mesh axes over which the program itself shards something.
+  llvm::SmallBitVector axesInProgram(const Mesh &mesh) {
+    llvm::SmallBitVector axes(mesh.axes().size());
+    auto note = [&](Attribute attribute) {
+      auto sharding = dyn_cast_if_present<ShardingAttr>(attribute);
+      FailureOr<Layout> layout = sharding ? layoutOf(sharding, mesh) : FailureOr<Layout>();
+      if (succeeded(layout))
+        for (const AxisRef &axis : layout->usedAxes())
+          axes.set(axis.axis);
+    };
+    getOperation().walk([&](Operation *op) {
+      if (isa<StateOp, ShardingConstraintOp, ReshardOp>(op))
+        note(op->getAttr("sharding"));
+      if (auto shardings = op->getAttrOfType<ArrayAttr>(CleaveDialect::kShardingsAttr))
+        llvm::for_each(shardings, note);
+      if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+        for (unsigned i = 0; i < function.getNumArguments(); ++i)
+          note(function.getArgAttr(i, CleaveDialect::kShardingAttr));
+        for (unsigned i = 0; i < function.getNumResults(); ++i)
+          note(function.getResultAttr(i, CleaveDialect::kShardingAttr));
+      }
+    });
+    return axes;
   }
 
   FailureOr<MeshOp> findMeshOp() {
@@ -227,7 +252,8 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
     if (failed(file))
       return failure();
     llvm::Expected<StrategyTables> tables =
-        StrategyTables::create(mesh->getLayoutMesh(), std::move(*file), sequenceParallel, zero);
+        StrategyTables::create(mesh->getLayoutMesh(), std::move(*file), sequenceParallel, zero,
+                               axesInProgram(mesh->getLayoutMesh()));
     if (!tables)
       return mesh->emitError() << llvm::toString(tables.takeError());
     StrategyApplication application(getOperation(), *mesh, *tables);

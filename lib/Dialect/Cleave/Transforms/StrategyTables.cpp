@@ -26,15 +26,16 @@ static bool isRole(StringRef name) { return name == "dp" || name == "fsdp" || na
 //===----------------------------------------------------------------------===//
 
 Expected<StrategyTables> StrategyTables::create(const Mesh &mesh, StrategyFile file,
-                                                bool sequenceParallel, int zero) {
+                                                bool sequenceParallel, int zero,
+                                                llvm::SmallBitVector given) {
   StrategyTables tables(mesh);
   tables.zero_ = zero;
   tables.sequenceParallel_ = sequenceParallel;
-  tables.used_.resize(mesh.axes().size());
+  tables.used_ = std::move(given);
   std::set<std::string> named;
   file.forEachAxis([&](const NamedAxis &axis) { named.insert(axis.name); });
-  for (const Mesh::Axis &axis : mesh.axes())
-    if (!isRole(axis.name) && !named.count(axis.name))
+  for (auto [index, axis] : llvm::enumerate(mesh.axes()))
+    if (!isRole(axis.name) && !named.count(axis.name) && !tables.used_.test(index))
       return fail("mesh axis \"" + axis.name + "\" has no role; known roles are " + kRoles +
                   ": rename the axis, or give it logical axes in a strategy file");
   auto roleAxis = [&](StringRef name) -> std::optional<AxisRef> {

@@ -35,11 +35,13 @@ HeadSplit splitHeads(int64_t kvHeads, int64_t groups, int64_t shards);
 class StrategyTables {
 public:
   /// The roles of mesh axes are told by their names: `dp` (batch), `fsdp` (batch and parameters),
-  /// `tp` (tensors). An axis without a role must be named by the file. The error is one line.
+  /// `tp` (tensors). An axis without a role must be named by the file or be among `given`, the axes
+  /// over which the program shards something by itself. The error is one line.
   /// `zero` is the stage of ZeRO over the dp axis: 1 and 2 store optimizer states sharded over it,
   /// 3 parameters too, as fsdp always does.
   static llvm::Expected<StrategyTables> create(const Mesh &mesh, StrategyFile file,
-                                               bool sequenceParallel, int zero = 0);
+                                               bool sequenceParallel, int zero,
+                                               llvm::SmallBitVector given);
 
   /// Learns the sizes of heads from a tensor that has both "kv_heads" and "q_groups".
   void noteHeads(const NamedShape &shape);

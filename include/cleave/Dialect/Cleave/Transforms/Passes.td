@@ -53,7 +53,8 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
     `cleave.state`, on the arguments that read it, on arguments with logical names, and a closed
     constraint behind every result with logical names; results of entries get the sharding of the
     value they return. Shardings that were there stay. Dimensions of one element are not sharded.
-    An axis that shards nothing is a warning.
+    An axis that shards nothing is a warning; one that is neither a role nor in the strategy file nor in
+    a sharding of the program is an error.
 
     ```mlir
     // Before, with <["dp"=2, "tp"=4]>
