@@ -56,9 +56,14 @@ static LogicalResult addMesh(ModuleOp module, const std::string &text) {
 LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileOptions &options,
                                     CompileResult &result) {
   MLIRContext *context = module->getContext();
-  // What verify compares with: the program as imported, without names and mesh.
-  std::string source;
   uint64_t limit = tokenLimit(*module);
+  PassManager differentiate(context);
+  if (failed(buildPhases(differentiate, options.phases, Phase::Differentiate,
+                         std::min(Phase::Differentiate, options.phases.last))) ||
+      failed(differentiate.run(*module)))
+    return failure();
+  // What verify compares with: the unsharded program, without names and mesh.
+  std::string source;
   if (options.phases.last == Phase::Write) {
     llvm::raw_string_ostream os(source);
     module->print(os, OpPrintingFlags().enableDebugInfo(false));
@@ -69,7 +74,8 @@ LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileO
   PassManager pm(context);
   if (options.timing)
     pm.enableTiming();
-  if (failed(buildPhases(pm, options.phases)) || failed(pm.run(*module)))
+  if (failed(buildPhases(pm, options.phases, Phase::Plan, options.phases.last)) ||
+      failed(pm.run(*module)))
     return failure();
   if (options.phases.last == Phase::Write) {
     ExecutableOptions writer;
@@ -107,9 +113,12 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
     module = std::move(*imported);
   } else {
     HuggingFaceOptions hf;
-    hf.batch = options.batch;
+    if (options.batch % options.phases.microbatches)
+      return emitError(loc, "a batch of " + llvm::Twine(options.batch) +
+                                " rows does not divide into " +
+                                llvm::Twine(options.phases.microbatches) + " microbatches");
+    hf.batch = options.batch / options.phases.microbatches;
     hf.sequence = options.sequence;
-    hf.entry = options.entry;
     hf.elementType = options.bf16 ? ModelElementType::BF16 : ModelElementType::F32;
     llvm::Expected<ImportedModel> imported = importHuggingFace(options.model, hf, context);
     if (!imported)

@@ -27,6 +27,13 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
   case Phase::Import:
   case Phase::Write:
     return "";
+  case Phase::Differentiate: {
+    if (!options.training)
+      return "";
+    std::string batches = "microbatches=" + std::to_string(options.microbatches);
+    return "cleave-differentiate{keep-forward=true optimizer=" + options.optimizer + " " + batches +
+           "},cleave-fuse-step{" + batches + "}";
+  }
   case Phase::Plan: {
     std::string text = "cleave-apply-strategy{";
     text += options.sequenceParallel ? "sequence-parallel=true" : "sequence-parallel=false";
@@ -55,8 +62,9 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
   return "";
 }
 
-mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOptions &options) {
-  for (int i = int(Phase::Plan); i <= int(options.last); ++i) {
+mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOptions &options,
+                                        Phase first, Phase last) {
+  for (int i = int(first); i <= int(last); ++i) {
     if (Phase(i) == Phase::Plan) {
       // Not from text, in which not every path can be written.
       ApplyStrategyPassOptions strategy;
@@ -71,4 +79,8 @@ mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOption
       return mlir::failure();
   }
   return mlir::success();
+}
+
+mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOptions &options) {
+  return buildPhases(pm, options, Phase::Differentiate, options.last);
 }

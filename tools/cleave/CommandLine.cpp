@@ -16,12 +16,13 @@ namespace {
 constexpr const char *kCompileExamples = R"(Examples:
   cleave compile ./llama -o llama.cleave --mesh dp=2,tp=4 --batch 8 --seq 256
   cleave compile ./llama -o llama.cleave --mesh fsdp=8 --batch 8 --seq 256 --dtype bf16
+  cleave compile ./llama -o step.cleave --entry train_step --mesh dp=4,tp=2 --zero 1 --batch 8 --seq 256
   cleave compile ./llama --mesh tp=8 --batch 1 --seq 128 --stop-after partition --emit mlir
   cleave compile program.mlir -o program.cleave --mesh tp=2
 
 Axis names carry roles: dp shards the batch; fsdp shards the batch and the parameters, which are
 gathered before use; tp shards attention heads, the MLP and the vocabulary.
-Phases, in order: import, plan, propagate, reshard, partition, merge, overlap, lower, verify, write.)";
+Phases, in order: import, differentiate, plan, propagate, reshard, partition, merge, overlap, lower, verify, write.)";
 
 constexpr const char *kRunExamples = R"(Examples:
   cleave run llama.cleave --weights ./llama --inputs in.safetensors --outputs out.safetensors
@@ -70,8 +71,17 @@ void addCompile(CLI::App &app, CompileArgs &a) {
   c->add_option("--seq", a.sequence, "Sequence length, in tokens")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 24))
       ->capture_default_str();
-  c->add_option("--entry", a.entry, "What to compile: forward")
-      ->check(CLI::IsMember({"forward"}))
+  c->add_option(
+       "--entry", a.entry,
+       "What to compile: forward, or train_step (loss, gradients, optimizer; with forward)")
+      ->check(CLI::IsMember({"forward", "train_step"}))
+      ->capture_default_str();
+  c->add_option("--microbatches", a.microbatches,
+                "Microbatches of a training step, whose gradients are added; divides the batch")
+      ->check(CLI::Range(int64_t(1), int64_t(4096)))
+      ->capture_default_str();
+  c->add_option("--optimizer", a.optimizer, "Of a training step: adamw or sgd")
+      ->check(CLI::IsMember({"adamw", "sgd"}))
       ->capture_default_str();
   c->add_option("--dtype", a.dtype, "Type of weights and activations: f32 or bf16")
       ->check(CLI::IsMember({"f32", "bf16"}))

@@ -19,6 +19,8 @@ struct CompileArgs {
   std::string strategyFile, stopAfter, emit;
   int64_t batch = 1, sequence = 128;
   int zero = 0;
+  int64_t microbatches = 1;
+  std::string optimizer = "adamw";
   bool sequenceParallel = false, noOverlap = false, timing = false;
 };
 

@@ -27,16 +27,20 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.mesh = args.mesh;
   options.batch = args.batch;
   options.sequence = args.sequence;
-  options.entry = args.entry;
   options.bf16 = args.dtype == "bf16";
   options.nativeCpu = args.cpu == "native";
   options.timing = args.timing;
   options.command = commandText;
   options.phases.sequenceParallel = args.sequenceParallel;
   options.phases.zero = args.zero;
+  options.phases.training = args.entry == "train_step";
+  options.phases.microbatches = args.microbatches;
+  options.phases.optimizer = args.optimizer;
   options.phases.strategyFile = args.strategyFile;
   options.phases.overlap = !args.noOverlap;
 
+  if (args.microbatches > 1 && !options.phases.training)
+    return reportError("compile", "--microbatches goes with --entry train_step");
   bool emitMlir = args.emit == "mlir";
   if (!args.stopAfter.empty()) {
     std::optional<Phase> last = parsePhase(args.stopAfter);

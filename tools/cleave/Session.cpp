@@ -200,7 +200,8 @@ llvm::Expected<std::string> Executable::entry(llvm::StringRef name) const {
   size_t count = cleave_executable_num_entries(get());
   for (size_t i = 0; i < count; ++i) {
     llvm::StringRef entry = cleave_executable_entry_name(get(), i);
-    if (entry == name || (name.empty() && count == 1))
+    // A training program also has a forward entry, for evaluation.
+    if (entry == name || (name.empty() && (count == 1 || entry == "train_step")))
       return entry.str();
     known += (i ? ", " : "") + entry.str();
   }
@@ -271,14 +272,22 @@ llvm::Error Session::run(const std::string &entry) {
   return toError(cleave_session_run(handle_.get(), entry.c_str()));
 }
 
-llvm::Expected<HostTensor> Session::output(const std::string &entry,
-                                           const cleave_tensor_info &info) {
+static llvm::Expected<HostTensor> readTensor(cleave_session *session, cleave_tensor_kind kind,
+                                             const char *entry, const cleave_tensor_info &info) {
   HostTensor tensor{info.name, info.dtype, shapeOf(info).vec(), std::vector<char>(info.bytes)};
-  if (llvm::Error error =
-          toError(cleave_session_read(handle_.get(), CLEAVE_OUTPUT, entry.c_str(), info.name,
-                                      tensor.bytes.data(), tensor.bytes.size())))
+  if (llvm::Error error = toError(cleave_session_read(session, kind, entry, info.name,
+                                                      tensor.bytes.data(), tensor.bytes.size())))
     return error;
   return tensor;
+}
+
+llvm::Expected<HostTensor> Session::output(const std::string &entry,
+                                           const cleave_tensor_info &info) {
+  return readTensor(handle_.get(), CLEAVE_OUTPUT, entry.c_str(), info);
+}
+
+llvm::Expected<HostTensor> Session::state(const cleave_tensor_info &info) {
+  return readTensor(handle_.get(), CLEAVE_STATE, nullptr, info);
 }
 
 llvm::Error Session::close() { return toError(cleave_session_close(handle_.release())); }

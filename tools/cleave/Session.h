@@ -71,6 +71,7 @@ public:
   llvm::Error setInput(const std::string &entry, const HostTensor &tensor);
   llvm::Error run(const std::string &entry);
   llvm::Expected<HostTensor> output(const std::string &entry, const cleave_tensor_info &info);
+  llvm::Expected<HostTensor> state(const cleave_tensor_info &info);
   /// Ends the session; the error is what the driver finds wrong.
   llvm::Error close();
 

@@ -7,6 +7,8 @@
 #include "Diagnostics.h"
 #include "Oracle.h"
 #include "Session.h"
+#include "VerifyReport.h"
+#include "VerifyTraining.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,15 +22,6 @@ using namespace cleave::tool;
 namespace {
 
 int fail(llvm::Error error) { return reportError("verify", llvm::toString(std::move(error))); }
-
-struct OutputReport {
-  std::string name;
-  double absolute = 0,
-         relative = 0;   ///< worst difference, and the same over the largest expected value
-  double limit = 0;      ///< of the absolute difference
-  double unsharded = -1; ///< worst difference of the unsharded program; -1: not run
-  bool passes() const { return absolute <= limit; } // false for NaN
-};
 
 OutputReport compare(const HostTensor &actual, llvm::ArrayRef<double> expected) {
   OutputReport report;
@@ -109,59 +102,6 @@ struct Runner {
   }
 };
 
-struct Report {
-  std::vector<OutputReport> outputs;
-  std::string against;
-  int64_t interleavings = 0;
-  std::vector<std::string> differing; ///< outputs whose bits changed between runs
-  uint32_t devices = 1;
-
-  bool passes() const {
-    return differing.empty() &&
-           llvm::all_of(outputs, [](const OutputReport &o) { return o.passes(); });
-  }
-};
-
-void printReport(const Report &report, bool json) {
-  if (json) {
-    llvm::json::Array outputs;
-    for (const OutputReport &o : report.outputs) {
-      llvm::json::Object entry{{"name", o.name},
-                               {"worst_absolute", jsonNumber(o.absolute)},
-                               {"worst_relative", jsonNumber(o.relative)},
-                               {"limit", jsonNumber(o.limit)},
-                               {"ok", o.passes()}};
-      if (o.unsharded >= 0)
-        entry["unsharded_absolute"] = jsonNumber(o.unsharded);
-      outputs.push_back(std::move(entry));
-    }
-    llvm::json::Object root{
-        {"ok", report.passes()},         {"devices", report.devices},
-        {"against", report.against},     {"interleavings", report.interleavings},
-        {"outputs", std::move(outputs)}, {"nondeterministic", llvm::json::Array(report.differing)}};
-    llvm::outs() << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(root)));
-    return;
-  }
-  llvm::outs() << "call sequences: in order, within bounds, nothing races\n";
-  llvm::outs() << "same bits from a repetition and " << report.interleavings
-               << " random interleavings: " << (report.differing.empty() ? "yes" : "NO") << "\n";
-  for (const std::string &name : report.differing)
-    llvm::outs() << "  " << name << " differs between runs\n";
-  llvm::outs() << "against " << report.against << ":\n";
-  for (const OutputReport &o : report.outputs) {
-    llvm::outs() << llvm::formatv("  {0,-10} worst difference ", o.name)
-                 << llvm::format("%.3g absolute, %.3g relative; limit %.3g", o.absolute, o.relative,
-                                 o.limit);
-    if (o.unsharded >= 0)
-      llvm::outs() << llvm::format(" (unsharded: %.3g)", o.unsharded);
-    llvm::outs() << (o.passes() ? "  ok" : "  MISMATCH") << "\n";
-  }
-  llvm::outs() << (report.passes() ? "ok: the program on " : "MISMATCH: the program on ")
-               << report.devices << (report.devices == 1 ? " device" : " devices")
-               << (report.passes() ? " computes what the unsharded one does\n"
-                                   : " does not compute what the unsharded one does\n");
-}
-
 } // namespace
 
 int cleave::tool::verifyCommand(const VerifyArgs &args) {
@@ -180,6 +120,13 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
   if (!args.reference.empty() && args.weights.empty() && !stateInfos->empty())
     return reportError("verify", "--reference needs the weights it was made with: give --weights");
 
+  if (!args.reference.empty() && isTrainingStep(*inputInfos)) {
+    llvm::Expected<Report> report = verifyTraining(*executable, *entry, args);
+    if (!report)
+      return fail(report.takeError());
+    printReport(*report, args.json);
+    return report->passes() ? kSuccess : kMismatch;
+  }
   std::vector<HostTensor> inputs;
   if (args.reference.empty()) {
     inputs = randomInputs(*inputInfos, cleave_executable_token_limit(executable->get()), args.seed);

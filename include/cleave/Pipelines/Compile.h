@@ -15,11 +15,10 @@
 namespace cleave {
 
 struct CompileOptions {
-  std::string model;    ///< Hugging Face folder, config.json, or a .mlir file
-  std::string mesh;     ///< `dp=2,tp=4`; may be empty for a .mlir file that has a mesh
-  int64_t batch = 1;    ///< global rows
-  int64_t sequence = 1; ///< tokens a row
-  std::string entry = "forward";
+  std::string model;      ///< Hugging Face folder, config.json, or a .mlir file
+  std::string mesh;       ///< `dp=2,tp=4`; may be empty for a .mlir file that has a mesh
+  int64_t batch = 1;      ///< global rows
+  int64_t sequence = 1;   ///< tokens a row
   bool bf16 = false;      ///< type of weights and activations; else f32
   bool nativeCpu = false; ///< kernels for this machine's CPU only
   bool timing = false;    ///< print the time of every pass to stderr

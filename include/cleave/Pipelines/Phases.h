@@ -15,6 +15,7 @@ namespace cleave {
 
 enum class Phase {
   Import,
+  Differentiate,
   Plan,
   Propagate,
   Reshard,
@@ -32,15 +33,21 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 
 struct PhaseOptions {
   bool sequenceParallel = false;
-  std::string strategyFile; ///< empty: the built-in tables
-  int zero = 0;             ///< stage of ZeRO over the dp axis, 0 to 3
+  std::string strategyFile;        ///< empty: the built-in tables
+  int zero = 0;                    ///< stage of ZeRO over the dp axis, 0 to 3
+  bool training = false;           ///< make a training step of the forward entry
+  int64_t microbatches = 1;        ///< of a training step
+  std::string optimizer = "adamw"; ///< adamw or sgd
   bool overlap = true;
   Phase last = Phase::Write;
 };
 
 /// The textual pass pipeline of one phase; empty where a phase has no pass.
 std::string phasePipeline(Phase phase, const PhaseOptions &options);
-/// Adds the passes of every phase after Import up to and including `options.last`.
+/// Adds the passes of the phases from `first` to `last`, both included.
+mlir::LogicalResult buildPhases(mlir::PassManager &pm, const PhaseOptions &options, Phase first,
+                                Phase last);
+/// Of every phase after Import up to and including `options.last`.
 mlir::LogicalResult buildPhases(mlir::PassManager &pm, const PhaseOptions &options);
 
 } // namespace cleave

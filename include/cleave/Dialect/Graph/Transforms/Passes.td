@@ -55,4 +55,37 @@ def AnnotateShardingRulesPass : Pass<"cleave-annotate-sharding-rules"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// Fuse step: the functions of a training step as one entry
+//===----------------------------------------------------------------------===//
+
+def FuseStepPass : Pass<"cleave-fuse-step", "::mlir::ModuleOp"> {
+  let summary = "Makes one entry of prologue, microbatches and update";
+  let description = [{
+    Assumes `@micro`, `@update` and maybe `@prologue`, as `cleave-differentiate` makes them, in global
+    form.
+
+    Guarantees one entry `@train_step` in their place: the prologue, then `microbatches` copies of
+    `@micro` in order, then the update. States of kind "gradient" and "accumulator" become values; the
+    others are read and updated by the entry, optimizer states without a checkpoint. Inputs of `@micro`
+    get `microbatches` times the rows; row r of microbatch i is row r * microbatches + i, so that no row
+    leaves the device that has it. Partial sums that microbatches add stay partial until the last: the
+    placement of reductions sees all of them.
+
+    ```mlir
+    func.func @micro(%w: ... {cleave.state = @w}, %x: tensor<2x8xf32> {cleave.input = "x"})
+        -> (tensor<4x8xf32> {cleave.state = @grad.w})
+    func.func @update(%w: ... {cleave.state = @w}, %g: ... {cleave.state = @grad.w})
+        -> (tensor<4x8xf32> {cleave.state = @w})
+    ```
+    becomes, with two microbatches,
+    ```mlir
+    func.func @train_step(%w: ... {cleave.state = @w}, %x: tensor<4x8xf32> {cleave.input = "x"})
+        -> (tensor<4x8xf32> {cleave.state = @w}) attributes {cleave.entry}
+    ```
+  }];
+  let options = [Option<"microbatches", "microbatches", "int64_t", "1", "Microbatches of a step">];
+  let dependentDialects = ["::cleave::graph::GraphDialect"];
+}
+
 #endif // CLEAVE_DIALECT_GRAPH_TRANSFORMS_PASSES_TD

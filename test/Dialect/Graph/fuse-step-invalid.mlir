@@ -1,0 +1,41 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// RUN: cleave-opt %s --cleave-fuse-step=microbatches=2 -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{has no @micro to fuse into a step: run cleave-differentiate first}}
+module {}
+
+// -----
+
+module {
+  // expected-error @+1 {{argument 0 is neither a state nor an input with a name}}
+  func.func @micro(%x: tensor<4xf32>) { return }
+  func.func @update() { return }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{input "x" has no rows to deal to 2 microbatches}}
+  func.func @micro(%x: tensor<f32> {cleave.input = "x"}) { return }
+  func.func @update() { return }
+}
+
+// -----
+
+module {
+  cleave.state @g : tensor<4xf32> {kind = "gradient"}
+  func.func @micro() { return }
+  // expected-error @+1 {{reads the state @g before a function of the step has written it}}
+  func.func @update(%g: tensor<4xf32> {cleave.state = @g}) { return }
+}
+
+// -----
+
+// expected-error @+1 {{has a @train_step already}}
+module {
+  func.func @micro() { return }
+  func.func @update() { return }
+  func.func @train_step() { return }
+}
