@@ -7,6 +7,8 @@
 #include "cleave/runtime.h"
 
 #include "core/session.h"
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <dlpack/dlpack.h>
@@ -90,6 +92,15 @@ Status required(std::initializer_list<std::pair<const char *, const void *>> arg
     if (!pointer)
       return absl::InvalidArgumentError(absl::StrCat("argument '", name, "' is NULL"));
   return absl::OkStatus();
+}
+
+/// A copy of a text for cleave_string_free.
+char *copyText(const std::string &text) {
+  auto *copy = static_cast<char *>(std::malloc(text.size() + 1));
+  if (!copy)
+    throw std::bad_alloc();
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
 }
 
 Status toKind(cleave_tensor_kind kind, const char *entry, TensorKind &result) {
@@ -364,12 +375,7 @@ const char *cleave_executable_source(const cleave_executable *executable) {
 cleave_status *cleave_executable_describe_json(const cleave_executable *executable, char **text) {
   return guard([&]() -> Status {
     CLEAVE_RETURN_IF_ERROR(required({{"executable", executable}, {"text", text}}));
-    std::string json = executable->value->describeJson();
-    auto *copy = static_cast<char *>(std::malloc(json.size() + 1));
-    if (!copy)
-      throw std::bad_alloc();
-    std::memcpy(copy, json.c_str(), json.size() + 1);
-    *text = copy;
+    *text = copyText(executable->value->describeJson());
     return absl::OkStatus();
   });
 }
@@ -381,17 +387,22 @@ cleave_status *cleave_session_create(const cleave_executable *executable,
   return guard([&]() -> Status {
     CLEAVE_RETURN_IF_ERROR(required({{"executable", executable}, {"session", session}}));
     SessionOptions o;
+    cleave_session_options known = CLEAVE_SESSION_OPTIONS_INIT;
     if (options) {
-      // A caller built against another version has other fields at the end.
-      if (options->struct_size < sizeof(cleave_session_options))
+      // A caller built against another version has fewer fields, or more that are not known here.
+      constexpr size_t kFirstVersion = offsetof(cleave_session_options, profile);
+      if (options->struct_size < kFirstVersion)
         return absl::InvalidArgumentError(
             absl::StrCat("session options of ", options->struct_size, " bytes, expected ",
                          sizeof(cleave_session_options), ": use CLEAVE_SESSION_OPTIONS_INIT"));
+      std::memcpy(&known, options, std::min(sizeof(known), options->struct_size));
+      options = &known;
       if (options->driver)
         o.driver = options->driver;
       o.threads = options->threads;
       o.interleavingSeed = options->interleaving_seed;
       o.poison = options->poison != 0;
+      o.profile = options->profile != 0;
       if (!options->allocate != !options->release)
         return absl::InvalidArgumentError("an allocator needs both allocate and release");
       o.allocator = {options->allocate, options->release, options->allocator_context};
@@ -452,6 +463,16 @@ cleave_status *cleave_session_run(cleave_session *session, const char *entry) {
   return guard([&]() -> Status {
     CLEAVE_RETURN_IF_ERROR(required({{"session", session}, {"entry", entry}}));
     return session->value->run(entry);
+  });
+}
+
+cleave_status *cleave_session_profile_json(cleave_session *session, const char *entry,
+                                           char **text) {
+  return guard([&]() -> Status {
+    CLEAVE_RETURN_IF_ERROR(required({{"session", session}, {"entry", entry}, {"text", text}}));
+    CLEAVE_ASSIGN_OR_RETURN(std::string json, session->value->profileJson(entry));
+    *text = copyText(json);
+    return absl::OkStatus();
   });
 }
 

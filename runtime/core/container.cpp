@@ -34,7 +34,10 @@ static_assert(sizeof(Header) == kHeaderBytes);
 
 } // namespace
 
-StatusOr<std::shared_ptr<Bytes>> Bytes::map(const std::string &path) {
+namespace {
+
+/// Opens a regular file and gives its size.
+StatusOr<int> openFile(const std::string &path, size_t &size) {
   // Without waiting, should it be a pipe.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
@@ -46,8 +49,37 @@ StatusOr<std::shared_ptr<Bytes>> Bytes::map(const std::string &path) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", printable(path), "' is not a regular file"));
   }
+  size = size_t(info.st_size);
+  return fd;
+}
+
+} // namespace
+
+StatusOr<std::shared_ptr<Bytes>> Bytes::read(const std::string &path) {
   std::shared_ptr<Bytes> result(new Bytes);
-  result->size_ = size_t(info.st_size);
+  CLEAVE_ASSIGN_OR_RETURN(int fd, openFile(path, result->size_));
+  result->storage_.resize((result->size_ + 7) / 8);
+  auto *data = reinterpret_cast<uint8_t *>(result->storage_.data());
+  size_t done = 0;
+  while (done < result->size_) {
+    ssize_t n = ::read(fd, data + done, result->size_ - done);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      std::string why = n == 0 ? "it became shorter" : std::strerror(errno);
+      ::close(fd);
+      return absl::DataLossError(absl::StrCat("can not read '", printable(path), "': ", why));
+    }
+    done += size_t(n);
+  }
+  ::close(fd);
+  result->data_ = data;
+  return result;
+}
+
+StatusOr<std::shared_ptr<Bytes>> Bytes::map(const std::string &path) {
+  std::shared_ptr<Bytes> result(new Bytes);
+  CLEAVE_ASSIGN_OR_RETURN(int fd, openFile(path, result->size_));
   if (result->size_ == 0) {
     ::close(fd);
     return result;

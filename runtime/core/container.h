@@ -21,7 +21,10 @@ inline constexpr size_t kHeaderBytes = 64;
 /// Read-only bytes: a mapped file or an aligned copy of memory.
 class Bytes {
 public:
+  /// Maps a file: for large ones, of which parts are read. Its owner must not shorten it meanwhile.
   static StatusOr<std::shared_ptr<Bytes>> map(const std::string &path);
+  /// Reads a whole file: what happens to it later does not matter.
+  static StatusOr<std::shared_ptr<Bytes>> read(const std::string &path);
   static std::shared_ptr<Bytes> copy(std::span<const uint8_t> data);
   ~Bytes();
   Bytes(const Bytes &) = delete;

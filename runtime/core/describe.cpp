@@ -6,6 +6,7 @@
 #include "core/executable.h"
 #include "core/expr.h"
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace cleave::rt {
@@ -220,6 +221,58 @@ std::string Executable::describeJson() const {
       {"kernel_objects", std::move(objects)},
       {"token_limit", root_->token_limit()}};
   // Bytes that are not UTF-8 are replaced: the text is for reading.
+  return root.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Executable::profileJson(const EntryInfo &entry,
+                                    const std::vector<std::vector<uint64_t>> &nanoseconds,
+                                    double milliseconds) const {
+  const auto &instrs = *entry.schema->instrs();
+  std::map<std::string, std::pair<uint64_t, uint64_t>> operations, kernels; // count, nanoseconds
+  uint64_t total = 0;
+  Json list = Json::array();
+  for (flatbuffers::uoffset_t i = 0; i < instrs.size(); ++i) {
+    uint64_t sum = 0, most = 0;
+    for (const auto &device : nanoseconds) {
+      sum += device[i];
+      most = std::max(most, device[i]);
+    }
+    total += sum;
+    auto count = [&](std::pair<uint64_t, uint64_t> &entry) {
+      entry.first += 1;
+      entry.second += sum;
+    };
+    count(operations[operationName(*instrs[i])]);
+    Json j = {{"instruction", i},
+              {"operation", operationName(*instrs[i])},
+              {"site", siteName(*instrs[i])}};
+    if (const fb::Launch *launch = instrs[i]->op_as_Launch()) {
+      std::string symbol = root_->kernels()->Get(launch->kernel())->symbol()->str();
+      count(kernels[symbol]);
+      j["kernel"] = symbol;
+    }
+    j["microseconds_all_devices"] = double(sum) / 1e3;
+    j["microseconds_slowest"] = double(most) / 1e3;
+    list.push_back(std::move(j));
+  }
+  auto table = [&](const std::map<std::string, std::pair<uint64_t, uint64_t>> &sums) {
+    Json rows = Json::array();
+    for (const auto &[name, sum] : sums)
+      rows.push_back({{"name", name},
+                      {"instructions", sum.first},
+                      {"milliseconds_all_devices", double(sum.second) / 1e6},
+                      {"share", total ? double(sum.second) / double(total) : 0.0}});
+    std::sort(rows.begin(), rows.end(), [](const Json &a, const Json &b) {
+      return a["share"].get<double>() > b["share"].get<double>();
+    });
+    return rows;
+  };
+  Json root = {{"entry", entry.name},
+               {"milliseconds", milliseconds},
+               {"milliseconds_all_devices", double(total) / 1e6},
+               {"operations", table(operations)},
+               {"kernels", table(kernels)},
+               {"instructions", std::move(list)}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

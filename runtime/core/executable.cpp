@@ -98,7 +98,7 @@ std::vector<uint32_t> EntryInfo::coordinates(const Mesh &mesh, uint32_t device) 
 }
 
 StatusOr<std::shared_ptr<const Executable>> Executable::load(const std::string &path) {
-  CLEAVE_ASSIGN_OR_RETURN(auto bytes, Bytes::map(path));
+  CLEAVE_ASSIGN_OR_RETURN(auto bytes, Bytes::read(path));
   auto result = fromBytes(std::move(bytes));
   return result.ok() ? result : annotate(result.status(), printable(path));
 }

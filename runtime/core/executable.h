@@ -48,6 +48,10 @@ public:
   std::string siteName(const fb::Instr &instr) const;
   /// Everything `inspect` and `explain` show, as JSON text.
   std::string describeJson() const;
+  /// Nanoseconds of each instruction on each device, summed up by what the instructions do.
+  std::string profileJson(const EntryInfo &entry,
+                          const std::vector<std::vector<uint64_t>> &nanoseconds,
+                          double milliseconds) const;
 
 private:
   static StatusOr<std::shared_ptr<const Executable>> fromBytes(std::shared_ptr<Bytes> bytes);

@@ -9,6 +9,7 @@
 #include "core/safetensors.h"
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -85,6 +86,7 @@ Status Session::initialize() {
   options.threads = options_.threads;
   options.interleavingSeed = options_.interleavingSeed;
   options.allocator = options_.allocator;
+  options.profile = options_.profile;
   CLEAVE_ASSIGN_OR_RETURN(driver_, createDriver(options_.driver, options));
   std::vector<hal::KernelImage> images = kernelImages(*executable_);
   std::vector<hal::KernelDecl> decls = kernelDecls(*executable_);
@@ -167,7 +169,7 @@ StatusOr<Session::EntryState *> Session::prepare(absl::string_view name) {
   EntryState entry;
   entry.info = info;
   CLEAVE_ASSIGN_OR_RETURN(hal::ProgramDesc desc, lowerProgram(*executable_, *info));
-  CLEAVE_ASSIGN_OR_RETURN(entry.program, driver_->prepare(desc, module_.get()));
+  CLEAVE_ASSIGN_OR_RETURN(entry.program, driver_->prepare(std::move(desc), module_.get()));
   auto bytes = [&](fb::Region region) { return info->regionBytes[size_t(region)]; };
   CLEAVE_RETURN_IF_ERROR(reserve(entry.inputs, bytes(fb::Region::Input)));
   CLEAVE_RETURN_IF_ERROR(reserve(entry.outputs, bytes(fb::Region::Output)));
@@ -352,9 +354,25 @@ Status Session::run(absl::string_view entryName) {
     bind(fb::Region::Scratch, scratch_);
     bind(fb::Region::Workspace, workspace_);
   }
+  auto start = std::chrono::steady_clock::now();
   Status status = entry->program->run(bindings);
+  entry->milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   entry->hasRun = status.ok();
   return annotate(status, absl::StrCat("entry '", printable(entryName), "'"));
+}
+
+StatusOr<std::string> Session::profileJson(absl::string_view entryName) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  CLEAVE_ASSIGN_OR_RETURN(EntryState * entry, prepare(entryName));
+  if (!entry->hasRun)
+    return absl::FailedPreconditionError(
+        absl::StrCat("entry '", printable(entryName), "' has not run"));
+  std::vector<std::vector<uint64_t>> timings = entry->program->timings();
+  if (timings.empty())
+    return absl::FailedPreconditionError(
+        "the session does not profile: ask for it when creating it");
+  return executable_->profileJson(*entry->info, timings, entry->milliseconds);
 }
 
 StatusOr<Session::Buffers *> Session::buffersOf(TensorKind kind, absl::string_view entryName) {

@@ -22,6 +22,7 @@ struct SessionOptions {
   /// large value) instead of zeros or what was there: a program that looks at them shows it.
   bool poison = false;
   hal::Allocator allocator;
+  bool profile = false; ///< time every instruction; see Session::profileJson
 };
 
 /// Memory of the caller: a global array.
@@ -55,6 +56,8 @@ public:
   /// Reads what one device holds, padding included.
   Status readShard(TensorKind kind, absl::string_view entry, absl::string_view name,
                    uint32_t device, std::span<uint8_t> data);
+  /// How long each instruction of an entry's last run took, as JSON text.
+  StatusOr<std::string> profileJson(absl::string_view entry);
   /// The tensor of a name; an error lists the names there are.
   StatusOr<const TensorInfo *> findTensor(TensorKind kind, absl::string_view entry,
                                           absl::string_view name) const;
@@ -68,6 +71,7 @@ private:
     std::vector<std::unique_ptr<hal::Buffer>> inputs, outputs; ///< of each device
     std::vector<bool> inputSet;
     bool hasRun = false;
+    double milliseconds = 0; ///< of the last run
   };
   using Buffers = std::vector<std::unique_ptr<hal::Buffer>>;
 

@@ -160,6 +160,9 @@ public:
   virtual ~Program() = default;
   /// Runs all commands and returns when they are done.
   virtual Status run(const Bindings &bindings) = 0;
+  /// Nanoseconds that each command of each device took in the last run, waiting not counted; for a
+  /// collective its share of the common work. Empty if the driver was not asked to profile.
+  virtual std::vector<std::vector<uint64_t>> timings() const { return {}; }
 };
 
 /// Callbacks for the memory of buffers.
@@ -174,6 +177,7 @@ struct DriverOptions {
   uint32_t threads = 0;          ///< host: workers; 0: one a core
   uint64_t interleavingSeed = 0; ///< host: not 0: one thread runs a random legal order
   Allocator allocator;           ///< host: where buffers live; empty: the driver's own
+  bool profile = false;          ///< host: time every command
 };
 
 class Driver {
@@ -195,7 +199,7 @@ public:
   virtual StatusOr<std::unique_ptr<Module>> loadModule(std::span<const KernelImage> images,
                                                        std::span<const KernelDecl> kernels) = 0;
   /// Makes a program ready to run. `module` may be null if no command launches a kernel.
-  virtual StatusOr<std::unique_ptr<Program>> prepare(const ProgramDesc &desc, Module *module) = 0;
+  virtual StatusOr<std::unique_ptr<Program>> prepare(ProgramDesc desc, Module *module) = 0;
   /// Reports what is still alive and should not be. Called once, before the destructor.
   virtual Status close() { return absl::OkStatus(); }
 };

@@ -78,7 +78,7 @@ public:
     return std::unique_ptr<hal::Module>(std::move(module));
   }
 
-  hal::StatusOr<std::unique_ptr<hal::Program>> prepare(const hal::ProgramDesc &desc,
+  hal::StatusOr<std::unique_ptr<hal::Program>> prepare(hal::ProgramDesc desc,
                                                        hal::Module *module) override;
 
 private:
@@ -109,18 +109,26 @@ public:
     return program_->run(bindings, nullptr, driver_.options_.interleavingSeed, driver_.workers_);
   }
 
+  std::vector<std::vector<uint64_t>> timings() const override {
+    std::lock_guard<std::mutex> lock(driver_.runMutex_);
+    return program_->timings();
+  }
+
 private:
   HostDriver &driver_;
   std::unique_ptr<HostProgram> program_;
 };
 
-hal::StatusOr<std::unique_ptr<hal::Program>> HostDriver::prepare(const hal::ProgramDesc &desc,
+hal::StatusOr<std::unique_ptr<hal::Program>> HostDriver::prepare(hal::ProgramDesc desc,
                                                                  hal::Module *module) {
   if (desc.devices.size() != options_.numDevices)
     return absl::InvalidArgumentError(absl::StrCat(
         "a program for ", desc.devices.size(), " devices, the driver has ", options_.numDevices));
   CLEAVE_ASSIGN_OR_RETURN(
-      auto program, HostProgram::make(desc, static_cast<KernelModule *>(module), gemms_, reduce_));
+      auto program,
+      HostProgram::make(std::move(desc), static_cast<KernelModule *>(module), gemms_, reduce_));
+  if (options_.profile)
+    program->enableProfile();
   return std::unique_ptr<hal::Program>(std::make_unique<Prepared>(*this, std::move(program)));
 }
 

@@ -5,6 +5,7 @@
 
 #include "hal/check_program.h"
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -42,6 +43,12 @@ AttentionDesc attentionDesc(const AttentionCommand &c) {
   d.queryOffset = c.queryOffset;
   d.validKeys = c.validKeys;
   return d;
+}
+
+uint64_t now() {
+  return uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                      std::chrono::steady_clock::now().time_since_epoch())
+                      .count());
 }
 
 /// The bytes of one element of value `value`.
@@ -85,7 +92,7 @@ Status Worker::reserve(size_t scratchBytes) {
   return absl::OkStatus();
 }
 
-hal::StatusOr<std::unique_ptr<HostProgram>> HostProgram::make(const hal::ProgramDesc &desc,
+hal::StatusOr<std::unique_ptr<HostProgram>> HostProgram::make(hal::ProgramDesc desc,
                                                               KernelModule *module,
                                                               GemmCache &gemms,
                                                               ReduceFunction reduce) {
@@ -93,7 +100,7 @@ hal::StatusOr<std::unique_ptr<HostProgram>> HostProgram::make(const hal::Program
   if (module)
     decls = module->decls();
   CLEAVE_RETURN_IF_ERROR(hal::checkProgram(desc, decls));
-  std::unique_ptr<HostProgram> program(new HostProgram(desc, reduce));
+  std::unique_ptr<HostProgram> program(new HostProgram(std::move(desc), reduce));
   CLEAVE_RETURN_IF_ERROR(program->build(module, gemms));
   return program;
 }
@@ -295,6 +302,8 @@ Status HostProgram::run(const hal::Bindings &bindings, Scheduler *scheduler, uin
     CLEAVE_RETURN_IF_ERROR(worker.reserve(scratchBytes_));
   bind(bindings);
   workers_ = workers;
+  for (size_t m = 0; profile_ && m < graph_.meetings.size(); ++m)
+    meetingNanoseconds_[m] = 0;
   bool stuck = false;
   Status status = scheduler ? scheduler->run(graph_, *state_, *this, stuck)
                             : Interleaver::run(graph_, *state_, *this, seed, stuck);
@@ -303,7 +312,7 @@ Status HostProgram::run(const hal::Bindings &bindings, Scheduler *scheduler, uin
   return status;
 }
 
-Status HostProgram::runTask(uint32_t task, uint32_t worker) {
+Status HostProgram::execute(uint32_t task, uint32_t worker) {
   const Step &step = steps_[task];
   switch (step.kind) {
   case Kind::Launch: {
@@ -355,9 +364,40 @@ Status HostProgram::runTask(uint32_t task, uint32_t worker) {
   return absl::InternalError("a collective was run as a task");
 }
 
+Status HostProgram::runTask(uint32_t task, uint32_t worker) {
+  if (!profile_)
+    return execute(task, worker);
+  uint64_t start = now();
+  Status status = execute(task, worker);
+  taskNanoseconds_[task] = now() - start;
+  return status;
+}
+
 Status HostProgram::runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t) {
+  uint64_t start = profile_ ? now() : 0;
   collectives_[meeting].runPiece(piece, reduce_);
+  if (profile_)
+    meetingNanoseconds_[meeting].fetch_add(now() - start, std::memory_order_relaxed);
   return absl::OkStatus();
+}
+
+void HostProgram::enableProfile() {
+  profile_ = true;
+  taskNanoseconds_.resize(steps_.size());
+  meetingNanoseconds_.reset(new std::atomic<uint64_t>[graph_.meetings.size()]);
+}
+
+std::vector<std::vector<uint64_t>> HostProgram::timings() const {
+  if (!profile_)
+    return {};
+  std::vector<std::vector<uint64_t>> result(desc_.devices.size());
+  for (uint32_t t = 0; t < steps_.size(); ++t) {
+    uint32_t meeting = graph_.tasks[t].meeting;
+    result[graph_.tasks[t].device].push_back(
+        meeting == kNone ? taskNanoseconds_[t]
+                         : meetingNanoseconds_[meeting] / graph_.meetings[meeting].expected);
+  }
+  return result;
 }
 
 std::string HostProgram::taskText(uint32_t task) const {

@@ -34,14 +34,18 @@ private:
 class HostProgram : private TaskExecutor {
 public:
   static hal::StatusOr<std::unique_ptr<HostProgram>>
-  make(const hal::ProgramDesc &desc, KernelModule *module, GemmCache &gemms, ReduceFunction reduce);
+  make(hal::ProgramDesc desc, KernelModule *module, GemmCache &gemms, ReduceFunction reduce);
   /// Runs on the scheduler's workers, or (seed not 0) interleaved on the calling thread. The caller
   /// sees to it that one run goes at a time.
   Status run(const hal::Bindings &bindings, Scheduler *scheduler, uint64_t seed,
              std::span<Worker> workers);
+  /// Times every task from now on.
+  void enableProfile();
+  std::vector<std::vector<uint64_t>> timings() const;
 
 private:
-  HostProgram(const hal::ProgramDesc &desc, ReduceFunction reduce) : desc_(desc), reduce_(reduce) {}
+  HostProgram(hal::ProgramDesc desc, ReduceFunction reduce)
+      : desc_(std::move(desc)), reduce_(reduce) {}
 
   struct Launch {
     KernelFunction function;
@@ -89,6 +93,7 @@ private:
   void bind(const hal::Bindings &bindings);
   void bindStep(const hal::Command &command, const Step &step, uint8_t *const *bases);
   Status runTask(uint32_t task, uint32_t worker) override;
+  Status execute(uint32_t task, uint32_t worker);
   Status runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t worker) override;
   std::string describeStuck() const;
   std::string taskText(uint32_t task) const;
@@ -113,6 +118,9 @@ private:
   std::unique_ptr<TaskState> state_;
   std::vector<std::array<uint8_t *, hal::kNumRegions>> bound_;
   std::span<Worker> workers_; ///< of the run in progress
+  bool profile_ = false;
+  std::vector<uint64_t> taskNanoseconds_;
+  std::unique_ptr<std::atomic<uint64_t>[]> meetingNanoseconds_;
 };
 
 } // namespace cleave::host

@@ -56,8 +56,8 @@ private:
 
 class NullProgram : public hal::Program {
 public:
-  NullProgram(const hal::ProgramDesc &desc, std::shared_ptr<Registry> registry)
-      : desc_(desc), registry_(std::move(registry)) {
+  NullProgram(hal::ProgramDesc desc, std::shared_ptr<Registry> registry)
+      : desc_(std::move(desc)), registry_(std::move(registry)) {
     std::lock_guard<std::mutex> lock(registry_->mutex);
     ++registry_->programs;
   }
@@ -108,7 +108,7 @@ public:
   loadModule(std::span<const hal::KernelImage>, std::span<const hal::KernelDecl> kernels) override {
     return std::unique_ptr<hal::Module>(std::make_unique<NullModule>(kernels, registry_));
   }
-  StatusOr<std::unique_ptr<hal::Program>> prepare(const hal::ProgramDesc &desc,
+  StatusOr<std::unique_ptr<hal::Program>> prepare(hal::ProgramDesc desc,
                                                   hal::Module *module) override {
     if (desc.devices.size() != numDevices_)
       return absl::InvalidArgumentError(absl::StrCat("a program for ", desc.devices.size(),
@@ -119,7 +119,7 @@ public:
     CLEAVE_RETURN_IF_ERROR(hal::checkProgram(desc, kernels));
     CLEAVE_RETURN_IF_ERROR(checkRaces(desc, kernels));
     CLEAVE_RETURN_IF_ERROR(checkReads(desc, kernels));
-    return std::unique_ptr<hal::Program>(std::make_unique<NullProgram>(desc, registry_));
+    return std::unique_ptr<hal::Program>(std::make_unique<NullProgram>(std::move(desc), registry_));
   }
   Status close() override {
     std::lock_guard<std::mutex> lock(registry_->mutex);

@@ -158,10 +158,11 @@ typedef struct cleave_session_options {
   void *(*allocate)(void *context, uint64_t bytes, uint64_t alignment);
   void (*release)(void *context, void *memory, uint64_t bytes);
   void *allocator_context;
+  int profile; /* host: time every instruction, see cleave_session_profile_json */
 } cleave_session_options;
 
 #define CLEAVE_SESSION_OPTIONS_INIT                                                                \
-  {sizeof(cleave_session_options), NULL, 0, 0, 0, NULL, NULL, NULL}
+  {sizeof(cleave_session_options), NULL, 0, 0, 0, NULL, NULL, NULL, 0}
 
 /* Options may be NULL. */
 CLEAVE_API cleave_status *cleave_session_create(const cleave_executable *executable,
@@ -200,6 +201,10 @@ CLEAVE_API cleave_status *cleave_session_set_input_dlpack(cleave_session *sessio
                                                           const void *dl_tensor);
 /* Runs an entry to its end. */
 CLEAVE_API cleave_status *cleave_session_run(cleave_session *session, const char *entry);
+/* Where the time of an entry's last run went, as JSON: by operation, by kernel, by instruction.
+ * Needs a session with `profile`. Free the text with cleave_string_free. */
+CLEAVE_API cleave_status *cleave_session_profile_json(cleave_session *session, const char *entry,
+                                                      char **text);
 /* Assembles a global tensor, row-major, in its own type. `bytes` is the size of `data` and must be
  * the tensor's. `entry` is not looked at for states. */
 CLEAVE_API cleave_status *cleave_session_read(cleave_session *session, cleave_tensor_kind kind,

@@ -347,6 +347,35 @@ TEST(Session, Options) {
   EXPECT_EQ(session, nullptr);
 }
 
+TEST(Session, Profile) {
+  Mlp mlp;
+  ExecutablePtr executable = loadFile(mlp.build().file());
+  cleave_session_options o = options();
+  SessionPtr plain = createSession(executable, o);
+  runMlp(mlp, plain);
+  char *text = nullptr;
+  EXPECT_THAT(errorOf(cleave_session_profile_json(plain.get(), "forward", &text),
+                      CLEAVE_FAILED_PRECONDITION),
+              HasSubstr("does not profile"));
+  o.profile = 1;
+  SessionPtr session = createSession(executable, o);
+  EXPECT_THAT(errorOf(cleave_session_profile_json(session.get(), "forward", &text),
+                      CLEAVE_FAILED_PRECONDITION),
+              HasSubstr("has not run"));
+  runMlp(mlp, session);
+  ASSERT_CLEAVE_OK(cleave_session_profile_json(session.get(), "forward", &text));
+  EXPECT_THAT(text, HasSubstr("\"kernel\": \"test_relu\""));
+  EXPECT_THAT(text, HasSubstr("\"operation\": \"all_reduce\""));
+  cleave_string_free(text);
+  // A caller built before the option existed.
+  o.struct_size = offsetof(cleave_session_options, profile);
+  SessionPtr old = createSession(executable, o);
+  runMlp(mlp, old);
+  EXPECT_THAT(
+      errorOf(cleave_session_profile_json(old.get(), "forward", &text), CLEAVE_FAILED_PRECONDITION),
+      HasSubstr("does not profile"));
+}
+
 TEST(Session, CallersAllocator) {
   struct Pool {
     uint64_t live = 0, peak = 0;
