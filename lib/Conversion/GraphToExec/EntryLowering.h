@@ -46,8 +46,8 @@ private:
   mlir::LogicalResult lowerArguments();
   mlir::LogicalResult assignOutputs();
   mlir::LogicalResult lowerReturn(mlir::func::ReturnOp op);
-  mlir::LogicalResult lowerUpdate(mlir::func::ReturnOp op, unsigned index,
-                                  mlir::FlatSymbolRefAttr symbol);
+  mlir::FailureOr<mlir::Value> updatedBuffer(mlir::func::ReturnOp op, unsigned index,
+                                             mlir::FlatSymbolRefAttr symbol);
   mlir::LogicalResult addState(mlir::BlockArgument argument, mlir::FlatSymbolRefAttr symbol);
   exec::TensorAttr describe(llvm::StringRef name, mlir::RankedTensorType local, int64_t offset);
 

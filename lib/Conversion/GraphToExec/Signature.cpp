@@ -104,46 +104,58 @@ LogicalResult EntryLowering::assignOutputs() {
     TensorAttr tensor = describe(text, type, outputBytes);
     outputBytes += aligned(tensor.getBytes());
     outputs.push_back(tensor);
-    Value buffer = makeBuffer(exec::Region::Output, tensor.getBytes(), tensor.getOffset());
     Value source = producingValue(value);
-    if (!isa<BlockArgument>(source) && !outputs_.count(source))
-      outputs_[source] = buffer;
-    else
-      outputs_[value] = buffer; // Copied at the end.
+    if (!isa<BlockArgument>(source) && !outputs_.count(source)) // Others are copied at the end.
+      outputs_[source] = makeBuffer(exec::Region::Output, tensor.getBytes(), tensor.getOffset());
   }
   entry_.setOutputsAttr(builder_.getArrayAttr(outputs));
   entry_.setOutputBytes(outputBytes);
   return success();
 }
 
-LogicalResult EntryLowering::lowerUpdate(func::ReturnOp op, unsigned index,
-                                         FlatSymbolRefAttr symbol) {
-  Value value = op.getOperand(index), target;
-  for (BlockArgument argument : function_.getArguments())
-    if (function_.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr) == symbol)
-      target = tensors_[argument].buffer;
-  if (!target)
-    return op.emitOpError("result ")
-           << index << " updates the state " << symbol << ", which the function does not read";
-  Value buffer = dense(value, op);
-  if (buffer == target)
-    return success();
-  if (isa<BlockArgument>(producingValue(value)))
-    return op.emitOpError("result ") << index << " gives the state " << symbol
-                                     << " the value of another argument; copy it first";
-  emit<CopyOp>(op, 0, buffer, target);
-  return success();
+/// The memory of the state that a result updates.
+FailureOr<Value> EntryLowering::updatedBuffer(func::ReturnOp op, unsigned index,
+                                              FlatSymbolRefAttr symbol) {
+  for (BlockArgument argument : function_.getArguments()) {
+    if (function_.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr) != symbol)
+      continue;
+    if (argument.getType() != op.getOperand(index).getType())
+      return op.emitOpError("result ") << index << " updates the state " << symbol << " with "
+                                       << op.getOperand(index).getType() << ", but the state is "
+                                       << argument.getType() << ": give both the same sharding";
+    return tensors_[argument].buffer;
+  }
+  return op.emitOpError("result ")
+         << index << " updates the state " << symbol << ", which the function does not read";
 }
 
 LogicalResult EntryLowering::lowerReturn(func::ReturnOp op) {
+  struct Update {
+    Value from, to;
+  };
+  SmallVector<Update> updates;
+  llvm::DenseSet<Value> updated;
+  for (auto [index, value] : llvm::enumerate(op.getOperands())) {
+    auto symbol =
+        function_.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr);
+    if (!symbol)
+      continue;
+    FailureOr<Value> target = updatedBuffer(op, index, symbol);
+    if (failed(target))
+      return failure();
+    if (!updated.insert(*target).second)
+      return op.emitOpError("result ") << index << " updates the state " << symbol
+                                       << " again: one result gives its new value";
+    Value from = dense(value, op);
+    if (from != *target)
+      updates.push_back({from, *target});
+  }
+  // The old values of states are read before the first is overwritten: by outputs, and by states
+  // that take the value of another one.
   int64_t offset = 0;
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
-    if (auto symbol =
-            function_.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr)) {
-      if (failed(lowerUpdate(op, index, symbol)))
-        return failure();
+    if (function_.getResultAttr(index, CleaveDialect::kStateAttr))
       continue;
-    }
     Value buffer = dense(value, op);
     auto root = buffer.getDefiningOp<BufferOp>();
     int64_t bytes = byteSize(cast<RankedTensorType>(value.getType()));
@@ -155,5 +167,13 @@ LogicalResult EntryLowering::lowerReturn(func::ReturnOp op) {
     }
     offset += aligned(bytes);
   }
+  for (Update &update : updates)
+    if (llvm::any_of(updates, [&](const Update &other) { return other.to == update.from; })) {
+      Value kept = allocate(int64_t(update.from.getDefiningOp<BufferOp>().getBytes()));
+      emit<CopyOp>(op, 0, update.from, kept);
+      update.from = kept;
+    }
+  for (const Update &update : updates)
+    emit<CopyOp>(op, 0, update.from, update.to);
   return success();
 }

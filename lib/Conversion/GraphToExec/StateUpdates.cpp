@@ -58,14 +58,17 @@ static bool isPointwise(KernelOp kernel, unsigned input) {
   return true;
 }
 
-/// The last op of the block that reads the argument's memory.
+/// The last op of the block by which the argument's memory is read: a collective that was started
+/// reads until it is done.
 static Operation *lastReader(BlockArgument argument) {
   llvm::SetVector<Value> aliases;
   aliases.insert(argument);
   Operation *last = nullptr;
   for (size_t i = 0; i < aliases.size(); ++i)
     for (Operation *user : aliases[i].getUsers()) {
-      if (isa<graph::ReshapeOp, graph::TransposeOp, MaskPaddingOp>(user))
+      auto collective = dyn_cast<CollectiveOpInterface>(user);
+      if (isa<graph::ReshapeOp, graph::TransposeOp, MaskPaddingOp>(user) ||
+          (collective && collective.isStart()))
         aliases.insert(user->getResult(0));
       if (!last || last->isBeforeInBlock(user))
         last = user;

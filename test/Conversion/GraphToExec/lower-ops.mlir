@@ -132,12 +132,12 @@ func.func @exchange(%x: !a {cleave.input = "x"}) -> (!c {cleave.output = "y"})
 // returned twice is copied.
 
 // CHECK-LABEL: exec.entry @started
-// CHECK-DAG:     %[[Z:.*]] = exec.buffer output 64 at 64
-// CHECK-DAG:     %[[U:.*]] = exec.buffer output 64 at 128
+// CHECK:         %[[Z:.*]] = exec.buffer output 64 at 64
 // CHECK:         %[[S:.*]] = exec.collective reduce_scatter %{{.*}} to %[[Z]] : f32 over 0 outer 4 dim 8 block 4 inner 1 {{.*}} stream 1
 // CHECK:         exec.launch @negate_0 {{.*}} stream 0{{$}}
 // CHECK:         exec.collective permute %[[Z]] {{.*}} stream 1 {{.*}}peer = #exec.expr<{{.*}}>, sender = #exec.expr<{{.*}}>
-// CHECK:         exec.copy %[[Z]] to %{{.*}} stream 0 waits(%[[S]]
+// CHECK:         %[[U:.*]] = exec.buffer output 64 at 128
+// CHECK:         exec.copy %[[Z]] to %[[U]] stream 0 waits(%[[S]]
 cleave.mesh @mesh = <["dp"=2, "tp"=2]>
 !p = tensor<4x8xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 8], unreduced={"tp"}>>
 !s = tensor<4x4xf32, #cleave.shard<@mesh, [{}, {"tp"}], global=[4, 8]>>

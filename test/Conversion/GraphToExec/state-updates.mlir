@@ -61,6 +61,7 @@ func.func @step(%w: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cle
 // -----
 
 cleave.mesh @mesh = <["dp"=1]>
+
 cleave.state @w : tensor<4x64xf32> {kind = "other"}
 
 // Behind the sum over a row, the state is read again: it may not have been overwritten by then.
@@ -78,4 +79,73 @@ func.func @step(%w: tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 6
   %b = graph.broadcast %s dims [0] : tensor<4xf32> -> tensor<4x64xf32>
   %1 = graph.multiply %w, %b : (tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>, tensor<4x64xf32>) -> tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>
   return %0, %1 : tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>, tensor<4x64xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 64]>>
+}
+
+// -----
+
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @a : tensor<64xf32> {kind = "weight"}
+cleave.state @b : tensor<64xf32> {kind = "weight"}
+
+// States that trade places, and an output that takes an old value: all old values are read before
+// the first is overwritten.
+// CHECK-LABEL: exec.entry @trade
+// CHECK-DAG: %[[A:.*]] = exec.buffer state 256 at 0
+// CHECK-DAG: %[[B:.*]] = exec.buffer state 256 at 256
+// CHECK: %[[OUT:.*]] = exec.buffer output 256 at 0
+// CHECK: exec.copy %[[A]] to %[[OUT]] stream 0
+// CHECK: %[[KEPTB:.*]] = exec.buffer scratch 256
+// CHECK: exec.copy %[[B]] to %[[KEPTB]] stream 0
+// CHECK: %[[KEPTA:.*]] = exec.buffer scratch 256
+// CHECK: exec.copy %[[A]] to %[[KEPTA]] stream 0
+// CHECK: exec.copy %[[KEPTB]] to %[[A]] stream 0
+// CHECK: exec.copy %[[KEPTA]] to %[[B]] stream 0
+func.func @trade(%a: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @a},
+                 %b: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @b})
+    -> (tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @a},
+        tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @b},
+        tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.output = "old"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  return %b, %a, %a : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+}
+
+// -----
+
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @w : tensor<64xf32> {kind = "weight"}
+
+// A new value that is an output too is made in the state and copied from there.
+// CHECK: in_place = array<i64: 0>
+// CHECK: exec.entry @both
+// CHECK: %[[W:.*]] = exec.buffer state 256 at 0
+// CHECK: exec.launch @{{.*}} ins(%[[W]]) outs(%[[W]])
+// CHECK: %[[OUT:.*]] = exec.buffer output 256 at 0
+// CHECK: exec.copy %[[W]] to %[[OUT]] stream 0
+func.func @both(%w: tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @w})
+    -> (tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.state = @w},
+        tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.output = "new"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.negate %w : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+  return %0, %0 : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+}
+
+// -----
+
+cleave.mesh @mesh = <["dp"=2]>
+cleave.state @w : tensor<64xf32> {kind = "weight"}
+
+// A gather that was started reads the state until it is done.
+// CHECK-LABEL: exec.entry @started
+// CHECK: %[[W:.*]] = exec.buffer state 128 at 0
+// CHECK: exec.collective all_gather %[[W]] to
+// CHECK: exec.launch @{{.*}} ins(%[[W]]) outs(%[[NEW:.*]]) stream 0
+// CHECK: exec.copy %[[NEW]] to %[[W]] stream 0
+func.func @started(%w: tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]>> {cleave.state = @w})
+    -> (tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]>> {cleave.state = @w},
+        tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>> {cleave.output = "old"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0, %token = cleave.all_gather_start %w over ["dp"] dim 0 : tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]>> -> tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+  %1 = graph.negate %w : tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]>>
+  %2 = cleave.done %0, %token : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+  return %1, %2 : tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
 }

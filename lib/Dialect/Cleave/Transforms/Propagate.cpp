@@ -229,9 +229,14 @@ LogicalResult FunctionPropagation::addOp(Operation *op) {
   return success();
 }
 
-/// Each returned value is tied to the function's result, which has a sharding of its own.
+/// Each returned value is tied to the function's result, which has a sharding of its own; the new
+/// value of a state lies where the state does.
 void FunctionPropagation::addReturn(func::ReturnOp op) {
   bool first = resultIds.empty();
+  llvm::DenseMap<Attribute, Value> states;
+  for (BlockArgument argument : function.getArguments())
+    if (Attribute state = function.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr))
+      states[state] = argument;
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     if (first)
@@ -240,6 +245,9 @@ void FunctionPropagation::addReturn(func::ReturnOp op) {
                                : Propagation::kNoValue);
     if (!type)
       continue;
+    Value state = states.lookup(function.getResultAttr(index, CleaveDialect::kStateAttr));
+    if (first && state && state.getType() == type)
+      propagation.join(idOf(state), resultIds[index]);
     propagation.addOp(rules.identityRule(type.getShape()), {idOf(operand)}, {resultIds[index]});
     ops.push_back(op);
   }

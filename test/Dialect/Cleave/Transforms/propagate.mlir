@@ -170,3 +170,14 @@ func.func @nothing(%x: tensor<8xf32>, %i: index) -> tensor<8xf32> {
 
 // CHECK-LABEL: func.func private @external
 func.func private @external(tensor<8xf32>) -> tensor<8xf32>
+
+cleave.state @w : tensor<8x16xf32>
+
+// The new value of a state lies where the state does.
+// CHECK-LABEL: func.func @state
+// CHECK-SAME: %arg0: tensor<8x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"tp"}, {"dp"}]>, cleave.state = @w}
+// CHECK-SAME: -> (tensor<8x16xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"tp"}, {"dp"}]>, cleave.state = @w})
+func.func @state(%w: tensor<8x16xf32> {cleave.state = @w, cleave.sharding = #cleave.sharding<@mesh, [{?}, {"dp"}]>},
+                 %x: tensor<8x16xf32>) -> (tensor<8x16xf32> {cleave.state = @w, cleave.sharding = #cleave.sharding<@mesh, [{"tp"}, {?}]>}) {
+  return %x : tensor<8x16xf32>
+}
