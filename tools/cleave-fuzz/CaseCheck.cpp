@@ -35,8 +35,6 @@ constexpr Stage kStages[] = {
     {"overlap", "func.func(cleave-overlap-collectives)", true},
 };
 
-using Tensors = std::vector<interpreter::TensorRef>;
-
 std::string differences(const Tensors &got, const Tensors &expected, double tolerance) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -97,9 +95,17 @@ public:
     auto arguments = interpreter::randomArguments(functionOf(*module), program.seed);
     if (failed(arguments))
       return fail("arguments");
+    if (program.isF32)
+      for (interpreter::TensorRef &argument : *arguments)
+        argument = roundedToType(*argument);
     auto expected = interpreter::interpretGlobal(functionOf(*module), *arguments);
     if (failed(expected))
       return fail("interpretation of the unsharded program");
+    FailureOr<Tensors> rounded = Tensors();
+    if (options.run)
+      rounded = interpreter::interpretGlobal(functionOf(*module), *arguments, {.round = true});
+    if (failed(rounded))
+      return fail("interpretation of the rounded program");
     for (const Stage &stage : kStages) {
       PassManager pm(context);
       if (failed(parsePassPipeline(stage.pipeline, pm)) || failed(pm.run(*module)))
@@ -118,6 +124,10 @@ public:
         return fail(stage.name);
     }
     cover(*module, coverage);
+    if (options.run)
+      if (auto failure =
+              runCase(*module, *arguments, *expected, *rounded, options.runs, coverage.runs))
+        return fail(*failure);
     return std::nullopt;
   }
 
@@ -125,6 +135,10 @@ public:
 
 private:
   static func::FuncOp functionOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
+  static interpreter::TensorRef roundedToType(interpreter::Tensor tensor) {
+    tensor.round();
+    return std::make_shared<interpreter::Tensor>(std::move(tensor));
+  }
   std::optional<std::string> fail(const std::string &where) { return where + ": " + errors; }
 
   MLIRContext *context;

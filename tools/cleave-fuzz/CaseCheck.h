@@ -6,6 +6,7 @@
 #ifndef CLEAVE_TOOLS_CLEAVE_FUZZ_CASECHECK_H
 #define CLEAVE_TOOLS_CLEAVE_FUZZ_CASECHECK_H
 
+#include "CaseRun.h"
 #include "RandomProgram.h"
 
 #include <map>
@@ -16,6 +17,9 @@ namespace cleave::fuzz {
 
 struct CheckOptions {
   double tolerance = 1e-9; ///< largest |a - b| / max(1, |b|)
+  /// Also makes an executable of the case and runs it; `ProgramOptions::isEntry` must be set.
+  bool run = false;
+  RunOptions runs;
 };
 
 /// What cases covered, summed up.
@@ -27,6 +31,7 @@ struct Coverage {
   std::map<std::string, int64_t> ops; ///< of the cleave dialect in local programs, by name
   int64_t partialPassed = 0;          ///< values that stay partial through an op
   int64_t becomesPartial = 0;         ///< whole values that are kept on one coordinate
+  RunCoverage runs;
 };
 
 /// Checks one case. On failure gives the phase and what is wrong with it.

@@ -49,6 +49,7 @@ private:
   Known pickShape(llvm::ArrayRef<int64_t> shape);
   void keep(mlir::Value value, double bound);
 
+  void makeEntry(llvm::ArrayRef<mlir::Value> results);
   void addOp(int64_t index);
   void addHints();
   void addUnary();

@@ -41,8 +41,10 @@ Generator::Known Generator::argument(ArrayRef<int64_t> shape, Type elementType) 
   if (random.chance(65))
     sharding = randomSharding(random, meshSym, mesh, shape.size(), random.chance(50));
   // Now and then an argument that comes in partial.
-  if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()) && random.chance(3))
-    sharding = partialSharding(shape.size());
+  if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()) && random.chance(3)) {
+    ShardingAttr partial = partialSharding(shape.size());
+    sharding = options.isEntry ? sharding : partial;
+  }
   argumentShardings.push_back(sharding);
   Known known{value, 1};
   if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
@@ -479,11 +481,38 @@ OwningOpRef<ModuleOp> Generator::run() {
       b.getFunctionType(body->getArgumentTypes(), TypeRange(ValueRange(results))));
   setArgumentShardings(function, argumentShardings);
   for (auto [i, result] : llvm::enumerate(results))
-    if (random.chance(5))
+    if (random.chance(5) && !options.isEntry)
       setResultSharding(function, i, partialSharding(rankOf(result)));
     else if (random.chance(40))
       setResultSharding(function, i, randomSharding(random, meshSym, mesh, rankOf(result), true));
+  if (options.isEntry)
+    makeEntry(results);
   return module;
+}
+
+/// Some float arguments become states. A result of the same type may be the new value.
+void Generator::makeEntry(ArrayRef<Value> results) {
+  random = RandomSource(options.seed).fork(4);
+  function->setAttr(CleaveDialect::kEntryAttr, b.getUnitAttr());
+  llvm::SmallBitVector taken(results.size());
+  for (BlockArgument argument : body->getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (!isa<FloatType>(type.getElementType()) || !random.chance(30))
+      continue;
+    std::string name = "state" + std::to_string(index);
+    b.setInsertionPoint(function);
+    StateOp::create(b, p.loc, name, type, {}, {}, {}, {}, {});
+    auto symbol = FlatSymbolRefAttr::get(b.getContext(), name);
+    function.setArgAttr(index, CleaveDialect::kStateAttr, symbol);
+    for (auto [i, result] : llvm::enumerate(results)) {
+      if (taken[i] || result.getType() != type || !random.chance(50))
+        continue;
+      taken.set(i);
+      function.setResultAttr(i, CleaveDialect::kStateAttr, symbol);
+      break;
+    }
+  }
 }
 
 OwningOpRef<ModuleOp> fuzz::randomProgram(MLIRContext *context, const ProgramOptions &options) {

@@ -21,6 +21,9 @@ struct ProgramOptions {
   /// f32 tensors instead of f64. Decompositions round their constants to the type, so f32 programs
   /// agree to f32 only.
   bool isF32 = false;
+  /// An entry that can be compiled: nothing is partial at its borders, some arguments are states,
+  /// and some results are those states' new values.
+  bool isEntry = false;
 };
 
 /// A module with one mesh and one function @main: at most 8 devices, tensors of at most a few

@@ -10,6 +10,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 
 using namespace cleave;
@@ -26,6 +27,16 @@ static cl::opt<double> tolerance("tolerance", cl::init(1e-9), cl::cat(category),
                                  cl::desc("Largest difference relative to max(1, |expected|)"));
 static cl::opt<bool> f32("f32", cl::init(false), cl::cat(category),
                          cl::desc("Tensors of f32 instead of f64"));
+static cl::opt<bool> run("run", cl::init(false), cl::cat(category),
+                         cl::desc("Make executables of the cases and run them; implies --f32"));
+static cl::opt<int64_t> interleavings("interleavings", cl::init(1), cl::cat(category),
+                                      cl::desc("With --run: random interleavings of each case"));
+static cl::opt<double> runFloor("run-floor", cl::init(RunOptions().floor), cl::cat(category),
+                                cl::desc("With --run: legal difference, relative to a result's "
+                                         "largest magnitude"));
+static cl::opt<double> runFactor("run-factor", cl::init(RunOptions().factor), cl::cat(category),
+                                 cl::desc("With --run: legal difference, relative to what rounding "
+                                          "each op of the unsharded program does"));
 static cl::opt<bool> print("print", cl::init(false), cl::cat(category),
                            cl::desc("Print the programs and check nothing"));
 static cl::opt<bool> shrink("shrink", cl::init(true), cl::cat(category),
@@ -40,6 +51,18 @@ static bool parseSeeds(llvm::StringRef text, uint64_t &first, uint64_t &last) {
   last = first;
   return (!text.contains("..") || !b.getAsInteger(10, last)) && first <= last;
 }
+
+namespace {
+/// The options that are looked at once cases run: linking a case's kernels resets every cl::opt of
+/// the process.
+struct Settings {
+  int64_t numOps = ops;
+  bool isRun = run, isF32 = f32 || run, isShrinking = shrink;
+  int64_t maxFailures = ::maxFailures;
+
+  ProgramOptions programOf(uint64_t seed, int64_t size) const { return {seed, size, isF32, isRun}; }
+};
+} // namespace
 
 static std::unique_ptr<mlir::MLIRContext> makeContext(const mlir::DialectRegistry &registry) {
   auto context =
@@ -56,6 +79,15 @@ static void report(const Coverage &coverage) {
                << " whole values beside partial ones, " << coverage.warnings << " warnings\n";
   for (const auto &[name, count] : coverage.ops)
     llvm::outs() << "  " << name << ": " << count << "\n";
+  const RunCoverage &runs = coverage.runs;
+  if (runs.runs == 0)
+    return;
+  llvm::outs() << runs.runs << " runs; " << runs.kernels << " kernels, " << runs.products
+               << " matrix products, " << runs.attentions << " attentions, " << runs.copies
+               << " copies, " << runs.updates << " updates of states; at most "
+               << llvm::format("%.3g", runs.closest) << " of the limit\n";
+  for (const auto &[name, count] : runs.collectives)
+    llvm::outs() << "  " << name << ": " << count << "\n";
 }
 
 int main(int argc, char **argv) {
@@ -64,6 +96,7 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv,
                               "Checks random sharded programs against the reference interpreter.\n"
                               "Example: cleave-fuzz --seeds 5000..7000\n"
+                              "         cleave-fuzz --seeds 5000..7000 --run\n"
                               "         cleave-fuzz --seeds 5017 --print\n");
   uint64_t first, last;
   if (!parseSeeds(seeds, first, last)) {
@@ -75,33 +108,40 @@ int main(int argc, char **argv) {
   registerAllPasses();
   std::unique_ptr<mlir::MLIRContext> context = makeContext(registry);
 
+  const Settings settings;
   if (print) {
     for (uint64_t seed = first; seed <= last; ++seed)
-      randomProgram(context.get(), {seed, ops, f32})->print(llvm::outs());
+      randomProgram(context.get(), settings.programOf(seed, settings.numOps))->print(llvm::outs());
     return 0;
   }
 
   CheckOptions options;
-  options.tolerance = tolerance;
+  // The tolerance is for f64; the program's own type is looked at when it runs.
+  options.tolerance = run ? std::max<double>(tolerance, 1e-4) : tolerance;
+  options.run = run;
+  options.runs.interleavings = interleavings;
+  options.runs.floor = runFloor;
+  options.runs.factor = runFactor;
   Coverage coverage;
   constexpr uint64_t kCasesPerContext = 100; // Attributes live as long as their context.
-  for (uint64_t seed = first; seed <= last && coverage.failed < maxFailures; ++seed) {
+  for (uint64_t seed = first; seed <= last && coverage.failed < settings.maxFailures; ++seed) {
     if (coverage.cases % kCasesPerContext == kCasesPerContext - 1)
       context = makeContext(registry);
+    options.runs.seed = seed;
     std::optional<std::string> failure =
-        checkCase(context.get(), {seed, ops, f32}, options, coverage);
+        checkCase(context.get(), settings.programOf(seed, settings.numOps), options, coverage);
     if (!failure)
       continue;
-    int64_t size = ops >= 0 ? int64_t(ops) : numOpsOf(seed);
-    for (int64_t n = 0; shrink && n < size; ++n) {
+    int64_t size = settings.numOps >= 0 ? settings.numOps : numOpsOf(seed);
+    for (int64_t n = 0; settings.isShrinking && n < size; ++n) {
       Coverage ignored;
-      if (auto smaller = checkCase(context.get(), {seed, n, f32}, options, ignored)) {
+      if (auto smaller = checkCase(context.get(), settings.programOf(seed, n), options, ignored)) {
         failure = smaller;
         size = n;
       }
     }
     llvm::outs() << "FAILED seed " << seed << " (replay: cleave-fuzz --seeds " << seed << " --ops "
-                 << size << ")\n  " << *failure << "\n";
+                 << size << (settings.isRun ? " --run" : "") << ")\n  " << *failure << "\n";
   }
   report(coverage);
   return coverage.failed == 0 ? 0 : 1;
