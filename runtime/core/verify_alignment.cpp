@@ -41,6 +41,9 @@ bool alignedInstr(const fb::Instr &instr) {
   case fb::Op::Attention:
     return aligned(instr.op_as_Attention()->query_offset()) &&
            aligned(instr.op_as_Attention()->skv_valid());
+  case fb::Op::AttentionGrad:
+    return aligned(instr.op_as_AttentionGrad()->query_offset()) &&
+           aligned(instr.op_as_AttentionGrad()->skv_valid());
   case fb::Op::Collective:
     return aligned(instr.op_as_Collective()->peer()) && aligned(instr.op_as_Collective()->source());
   default:

@@ -128,6 +128,8 @@ void addRun(CLI::App &app, RunArgs &a) {
       ->check(CLI::Range(int64_t(1), int64_t(1000000)))
       ->capture_default_str();
   c->add_flag("--poison", a.poison, "Fill padding and unwritten memory with NaN before the run");
+  c->add_flag("--profile", a.profile,
+              "Report where the time of the last run went; with --json also by instruction");
   c->add_flag("--json", a.json, "Print the report as JSON");
   c->footer(kRunExamples);
 }

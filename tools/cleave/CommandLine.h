@@ -27,7 +27,7 @@ struct CompileArgs {
 struct RunArgs {
   std::string executable, weights, inputs, outputs, entry;
   int64_t threads = 0, seed = 0, interleave = 0, repeat = 1;
-  bool json = false, poison = false;
+  bool json = false, poison = false, profile = false;
 };
 
 struct VerifyArgs {

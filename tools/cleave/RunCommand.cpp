@@ -9,14 +9,36 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <optional>
 
 using namespace cleave;
 using namespace cleave::tool;
 
 static int fail(llvm::Error error) { return reportError("run", llvm::toString(std::move(error))); }
 
+/// Operations and kernels by the time they took on all devices together.
+static void printProfile(const llvm::json::Value &profile) {
+  const llvm::json::Object *root = profile.getAsObject();
+  if (!root)
+    return;
+  for (llvm::StringRef table : {"operations", "kernels"}) {
+    const llvm::json::Array *rows = root->getArray(table);
+    if (!rows || rows->empty())
+      continue;
+    llvm::outs() << "time by " << table.drop_back() << ", all devices together\n";
+    for (const llvm::json::Value &value : *rows) {
+      const llvm::json::Object *row = value.getAsObject();
+      llvm::outs() << llvm::format("  %-36s", row->getString("name").value_or("").str().c_str())
+                   << llvm::format("%6d x %11.3f ms %5.1f %%\n",
+                                   int(row->getInteger("instructions").value_or(0)),
+                                   row->getNumber("milliseconds_all_devices").value_or(0),
+                                   100 * row->getNumber("share").value_or(0));
+    }
+  }
+}
+
 static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs, double best,
-                        uint32_t devices) {
+                        uint32_t devices, std::optional<llvm::json::Value> profile) {
   if (args.json) {
     llvm::json::Object tensors;
     for (const HostTensor &tensor : outputs) {
@@ -32,6 +54,8 @@ static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs,
                               {"outputs", std::move(tensors)}};
     if (args.inputs.empty())
       report["input_seed"] = args.seed;
+    if (profile)
+      report["profile"] = std::move(*profile);
     llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
     return;
   }
@@ -47,6 +71,8 @@ static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs,
       llvm::outs() << " = " << llvm::format("%.9g", tensor.numbers().front());
     llvm::outs() << "\n";
   }
+  if (profile)
+    printProfile(*profile);
   if (!args.outputs.empty())
     llvm::outs() << "wrote " << args.outputs << "\n";
 }
@@ -82,6 +108,7 @@ int cleave::tool::runCommand(const RunArgs &args) {
   options.threads = args.threads;
   options.interleave = args.interleave;
   options.poison = args.poison;
+  options.profile = args.profile;
   llvm::Expected<Session> session = Session::create(*executable, options);
   if (!session)
     return fail(session.takeError());
@@ -117,8 +144,16 @@ int cleave::tool::runCommand(const RunArgs &args) {
     if (llvm::Error error = safetensors::write(args.outputs, tensors))
       return fail(std::move(error));
   }
+  std::optional<llvm::json::Value> profile;
+  if (args.profile) {
+    auto read = session->profile(*entry);
+    if (!read)
+      return fail(read.takeError());
+    profile = std::move(*read);
+  }
   if (llvm::Error error = session->close())
     return fail(std::move(error));
-  printReport(args, results, best, cleave_executable_num_devices(executable->get()));
+  printReport(args, results, best, cleave_executable_num_devices(executable->get()),
+              std::move(profile));
   return kSuccess;
 }

@@ -241,6 +241,7 @@ llvm::Expected<Session> Session::create(const Executable &executable,
   native.threads = options.threads;
   native.interleaving_seed = options.interleave;
   native.poison = options.poison;
+  native.profile = options.profile;
   cleave_session *handle = nullptr;
   if (llvm::Error error = toError(cleave_session_create(executable.get(), &native, &handle)))
     return error;
@@ -270,6 +271,15 @@ llvm::Error Session::setInput(const std::string &entry, const HostTensor &tensor
 
 llvm::Error Session::run(const std::string &entry) {
   return toError(cleave_session_run(handle_.get(), entry.c_str()));
+}
+
+llvm::Expected<llvm::json::Value> Session::profile(const std::string &entry) {
+  char *text = nullptr;
+  if (llvm::Error error = toError(cleave_session_profile_json(handle_.get(), entry.c_str(), &text)))
+    return error;
+  llvm::Expected<llvm::json::Value> result = llvm::json::parse(text);
+  cleave_string_free(text);
+  return result;
 }
 
 static llvm::Expected<HostTensor> readTensor(cleave_session *session, cleave_tensor_kind kind,

@@ -59,7 +59,7 @@ private:
 struct SessionOptions {
   const char *driver = "host";
   int64_t threads = 0, interleave = 0;
-  bool poison = false;
+  bool poison = false, profile = false;
 };
 
 class Session {
@@ -70,6 +70,8 @@ public:
   llvm::Error setState(const HostTensor &tensor);
   llvm::Error setInput(const std::string &entry, const HostTensor &tensor);
   llvm::Error run(const std::string &entry);
+  /// Where the time of the last run went; for sessions that profile.
+  llvm::Expected<llvm::json::Value> profile(const std::string &entry);
   llvm::Expected<HostTensor> output(const std::string &entry, const cleave_tensor_info &info);
   llvm::Expected<HostTensor> state(const cleave_tensor_info &info);
   /// Ends the session; the error is what the driver finds wrong.

@@ -113,6 +113,26 @@ ExecutableBuilder allOperations() {
   permute.peer = expr({1, overAll, 0, 1, 2, 0, 0, 4, 8, 0});   // (device + 1) % 4
   permute.source = expr({1, overAll, 0, 3, 2, 0, 0, 4, 8, 0}); // (device + 3) % 4
   b.add(std::move(permute), "permute", 1);
+
+  fb::AttentionGradT grad; // of the attention above
+  grad.dtype = kF32;
+  grad.batch = 1;
+  grad.sq = grad.skv = 2;
+  grad.kv_heads = 1;
+  grad.groups = 2;
+  grad.d = grad.dv = 4;
+  grad.q = pointer(x);
+  grad.k = pointer(product);
+  grad.v = pointer(product);
+  grad.out = pointer(attended);
+  grad.dout = pointer(copied);
+  grad.dq = pointer(b.scratch(64));
+  grad.dk = pointer(b.scratch(32));
+  grad.dvalue = pointer(b.scratch(32));
+  grad.scale = 0.5;
+  grad.causal = true;
+  grad.query_offset = expr({0, 0});
+  b.add(std::move(grad), "attention");
   return b;
 }
 

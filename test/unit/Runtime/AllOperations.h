@@ -23,6 +23,7 @@ struct AllOperations {
     kAllToAll,
     kAllSlice,
     kPermute,
+    kAttentionGrad,
     kCount
   };
 };

@@ -292,6 +292,15 @@ const Damage kDamages[] = {
      "skv_valid is 100"},
     {"attention window", [](auto &b) { attention(b).window = -7; }, "window is -7"},
     {"attention scale", [](auto &b) { attention(b).scale = 1.0 / 0.0; }, "scale"},
+    {"attention gradient shape",
+     [](auto &b) { op<fb::AttentionGradT>(b, AllOperations::kAttentionGrad).skv = 99; },
+     "its shape takes"},
+    {"attention gradient overlap",
+     [](auto &b) {
+       auto &grad = op<fb::AttentionGradT>(b, AllOperations::kAttentionGrad);
+       *grad.dk = *grad.dvalue;
+     },
+     "the results overlap"},
     {"copy sizes",
      [](auto &b) { *op<fb::CopyT>(b, AllOperations::kCopy).src = ref(fb::Region::State, 0, 4); },
      "copies 4 bytes to"},
