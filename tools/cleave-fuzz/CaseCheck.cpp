@@ -95,9 +95,6 @@ public:
     auto arguments = interpreter::randomArguments(functionOf(*module), program.seed);
     if (failed(arguments))
       return fail("arguments");
-    if (program.isF32)
-      for (interpreter::TensorRef &argument : *arguments)
-        argument = roundedToType(*argument);
     auto expected = interpreter::interpretGlobal(functionOf(*module), *arguments);
     if (failed(expected))
       return fail("interpretation of the unsharded program");
@@ -135,10 +132,6 @@ public:
 
 private:
   static func::FuncOp functionOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
-  static interpreter::TensorRef roundedToType(interpreter::Tensor tensor) {
-    tensor.round();
-    return std::make_shared<interpreter::Tensor>(std::move(tensor));
-  }
   std::optional<std::string> fail(const std::string &where) { return where + ": " + errors; }
 
   MLIRContext *context;

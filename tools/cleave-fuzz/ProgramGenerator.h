@@ -36,10 +36,23 @@ private:
   Shape shapeOf(mlir::Value v) { return Shape(graph::PrimitiveBuilder::shapeOf(v)); }
   unsigned rankOf(mlir::Value v) { return graph::PrimitiveBuilder::typeOf(v).getRank(); }
   int64_t sizeOf(mlir::Value v) { return graph::PrimitiveBuilder::typeOf(v).getNumElements(); }
-  int64_t dimSize() { return random.pick<int64_t>({1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12}); }
+  int64_t dimSize() {
+    // What runs has rows that fill a vector register, too.
+    if (options.isEntry && random.chance(25))
+      return random.pick<int64_t>({15, 16, 17, 32, 33, 40});
+    return random.pick<int64_t>({1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12});
+  }
   Shape randomShape(unsigned rank);
   mlir::Type floatType() {
-    return options.isF32 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
+    switch (options.floats) {
+    case FloatKind::F64:
+      return b.getF64Type();
+    case FloatKind::F32:
+      return b.getF32Type();
+    case FloatKind::BF16:
+      return b.getBF16Type();
+    }
+    return {};
   }
 
   ShardingAttr partialSharding(unsigned rank);
@@ -73,6 +86,11 @@ private:
   void addMlpBlock();
   void addSumOfProducts();
   void addIndexing();
+  void addIntegers();
+  void addRandomNumbers();
+  mlir::Value integerOf(llvm::ArrayRef<int64_t> shape, mlir::Type type);
+  mlir::Value integerBinary(mlir::Value x, mlir::Value y);
+  mlir::Value predicateOf(llvm::ArrayRef<int64_t> shape, mlir::Type integerType);
   mlir::Value product(mlir::Value x, mlir::Value weight, llvm::ArrayRef<int64_t> contractX,
                       llvm::ArrayRef<int64_t> contractW) {
     return p.make<graph::DotGeneralOp>(x, weight, llvm::ArrayRef<int64_t>{},
@@ -88,6 +106,7 @@ private:
   mlir::func::FuncOp function;
   mlir::Block *body = nullptr;
   std::vector<Known> values;
+  std::vector<mlir::Value> integers;
   int64_t numGroups = 0;
   std::vector<ShardingAttr> argumentShardings;
 };

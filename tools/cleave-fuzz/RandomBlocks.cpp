@@ -51,8 +51,8 @@ void Generator::addLoss() {
     return;
   Value labels = argument(ArrayRef(shape).drop_back(), b.getI64Type()).value;
   auto loss = CrossEntropyOp::create(b, p.loc, x, labels, random.chance(50) ? 1 : -100);
-  keep(loss.getLoss(), kMaxBound);
-  keep(loss.getCount(), kMaxBound);
+  keep(p.convert(loss.getLoss(), floatType()), kMaxBound);
+  keep(p.convert(loss.getCount(), floatType()), kMaxBound);
 }
 
 /// Norm, q, k, v, rotation, attention, output projection, residual.

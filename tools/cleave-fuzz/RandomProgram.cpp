@@ -121,7 +121,23 @@ void Generator::addHints() {
 
 void Generator::addUnary() {
   auto [x, bound] = pickValue();
-  switch (random.below(12)) {
+  switch (random.below(18)) {
+  case 11:
+    return keep(p.make<CosOp>(x), 1);
+  case 12:
+    return keep(p.make<ErfOp>(x), 1);
+  case 13:
+    return keep(p.make<Expm1Op>(p.tanh(x)), 2);
+  case 14:
+    return keep(p.log(p.add(p.make<AbsOp>(x), 0.5)), bound);
+  case 15:
+    return keep(p.make<SqrtOp>(p.add(p.make<AbsOp>(x), 0.25)), bound);
+  case 16: {
+    Value low = p.splatLike(x, -0.5), high = p.splatLike(x, 0.75);
+    return keep(p.make<ClampOp>(low, x, high), 1);
+  }
+  case 17:
+    return keep(p.make<PowerOp>(p.add(p.make<AbsOp>(p.tanh(x)), 0.5), p.tanh(x)), 2);
   case 0:
     return keep(p.negate(x), bound);
   case 1:
@@ -374,7 +390,7 @@ void Generator::addConvert() {
 
 void Generator::addOp(int64_t index) {
   random = RandomSource(options.seed).fork(1000 + index);
-  switch (random.below(25)) {
+  switch (random.below(27)) {
   case 0:
   case 1:
     addUnary();
@@ -433,6 +449,10 @@ void Generator::addOp(int64_t index) {
   case 23:
     addIndexing();
     break;
+  case 24:
+  case 25:
+    random.chance(80) ? addIntegers() : addRandomNumbers();
+    break;
   default:
     addSumOfProducts();
   }
@@ -474,6 +494,9 @@ OwningOpRef<ModuleOp> Generator::run() {
   for (const Known &known : values)
     if ((known.value.use_empty() && !isa<BlockArgument>(known.value)) || random.chance(5))
       results.push_back(known.value);
+  for (Value value : integers)
+    if (value.use_empty() || random.chance(10))
+      results.push_back(value);
   if (results.empty())
     results.push_back(values.back().value);
   func::ReturnOp::create(b, p.loc, results);

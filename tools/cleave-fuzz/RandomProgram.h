@@ -13,14 +13,16 @@
 
 namespace cleave::fuzz {
 
+/// The type of a program's floats. Decompositions round their constants to it, so programs agree
+/// with their parts to its precision only.
+enum class FloatKind { F64, F32, BF16 };
+
 struct ProgramOptions {
   uint64_t seed = 0;
   /// Ops (or small groups of ops) to generate; -1 draws the number. A smaller number gives a prefix
   /// of the same program with the same shardings.
   int64_t numOps = -1;
-  /// f32 tensors instead of f64. Decompositions round their constants to the type, so f32 programs
-  /// agree to f32 only.
-  bool isF32 = false;
+  FloatKind floats = FloatKind::F64;
   /// An entry that can be compiled: nothing is partial at its borders, some arguments are states,
   /// and some results are those states' new values.
   bool isEntry = false;

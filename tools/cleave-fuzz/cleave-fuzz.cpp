@@ -23,20 +23,24 @@ static cl::opt<std::string> seeds("seeds", cl::init("1..1000"), cl::cat(category
                                   cl::desc("First and last seed, or one seed"));
 static cl::opt<int64_t> ops("ops", cl::init(-1), cl::cat(category),
                             cl::desc("Number of ops instead of the seed's own"));
-static cl::opt<double> tolerance("tolerance", cl::init(1e-9), cl::cat(category),
-                                 cl::desc("Largest difference relative to max(1, |expected|)"));
+static cl::opt<double>
+    tolerance("tolerance", cl::cat(category),
+              cl::desc("Largest difference relative to max(1, |expected|), instead "
+                       "of that of the type"));
 static cl::opt<bool> f32("f32", cl::init(false), cl::cat(category),
                          cl::desc("Tensors of f32 instead of f64"));
+static cl::opt<bool> bf16("bf16", cl::init(false), cl::cat(category), cl::desc("Tensors of bf16"));
 static cl::opt<bool> run("run", cl::init(false), cl::cat(category),
-                         cl::desc("Make executables of the cases and run them; implies --f32"));
+                         cl::desc("Make executables of the cases and run them: in f32, or --bf16"));
 static cl::opt<int64_t> interleavings("interleavings", cl::init(1), cl::cat(category),
                                       cl::desc("With --run: random interleavings of each case"));
-static cl::opt<double> runFloor("run-floor", cl::init(RunOptions().floor), cl::cat(category),
+static cl::opt<double> runFloor("run-floor", cl::cat(category),
                                 cl::desc("With --run: legal difference, relative to a result's "
-                                         "largest magnitude"));
-static cl::opt<double> runFactor("run-factor", cl::init(RunOptions().factor), cl::cat(category),
+                                         "largest magnitude, instead of that of the type"));
+static cl::opt<double> runFactor("run-factor", cl::cat(category),
                                  cl::desc("With --run: legal difference, relative to what rounding "
-                                          "each op of the unsharded program does"));
+                                          "each op of the unsharded program does, instead of that "
+                                          "of the type"));
 static cl::opt<bool> print("print", cl::init(false), cl::cat(category),
                            cl::desc("Print the programs and check nothing"));
 static cl::opt<bool> shrink("shrink", cl::init(true), cl::cat(category),
@@ -57,12 +61,35 @@ namespace {
 /// the process.
 struct Settings {
   int64_t numOps = ops;
-  bool isRun = run, isF32 = f32 || run, isShrinking = shrink;
+  bool isRun = run, isShrinking = shrink;
+  FloatKind floats = bf16 ? FloatKind::BF16 : f32 || run ? FloatKind::F32 : FloatKind::F64;
   int64_t maxFailures = ::maxFailures;
 
-  ProgramOptions programOf(uint64_t seed, int64_t size) const { return {seed, size, isF32, isRun}; }
+  ProgramOptions programOf(uint64_t seed, int64_t size) const {
+    return {seed, size, floats, isRun};
+  }
 };
 } // namespace
+
+/// How closely parts must agree with the whole. The interpreter computes in f64 whatever the type,
+/// but decompositions round their constants.
+static CheckOptions optionsOf(FloatKind floats) {
+  CheckOptions options;
+  if (floats == FloatKind::F32)
+    options.tolerance = 1e-4;
+  if (floats == FloatKind::BF16) {
+    options.tolerance = 0.1;
+    options.runs.floor = 0.03;
+    options.runs.factor = 8;
+  }
+  if (tolerance.getNumOccurrences())
+    options.tolerance = tolerance;
+  if (runFloor.getNumOccurrences())
+    options.runs.floor = runFloor;
+  if (runFactor.getNumOccurrences())
+    options.runs.factor = runFactor;
+  return options;
+}
 
 static std::unique_ptr<mlir::MLIRContext> makeContext(const mlir::DialectRegistry &registry) {
   auto context =
@@ -115,13 +142,9 @@ int main(int argc, char **argv) {
     return 0;
   }
 
-  CheckOptions options;
-  // The tolerance is for f64; the program's own type is looked at when it runs.
-  options.tolerance = run ? std::max<double>(tolerance, 1e-4) : tolerance;
+  CheckOptions options = optionsOf(settings.floats);
   options.run = run;
   options.runs.interleavings = interleavings;
-  options.runs.floor = runFloor;
-  options.runs.factor = runFactor;
   Coverage coverage;
   constexpr uint64_t kCasesPerContext = 100; // Attributes live as long as their context.
   for (uint64_t seed = first; seed <= last && coverage.failed < settings.maxFailures; ++seed) {
