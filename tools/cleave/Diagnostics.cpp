@@ -52,7 +52,10 @@ DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext *context, llvm::StringRef
 
 mlir::LogicalResult DiagnosticPrinter::handle(mlir::Diagnostic &diagnostic) {
   std::string where = describeLocation(diagnostic.getLocation());
-  std::string text = (where.empty() ? "" : where + ": ") + diagnostic.str();
+  std::string text = diagnostic.str();
+  // Many messages begin with the op, whose name is the place.
+  if (!where.empty() && !llvm::StringRef(text).starts_with(where + " ("))
+    text = where + ": " + text;
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     text += "; " + note.str();
   switch (diagnostic.getSeverity()) {
