@@ -7,7 +7,9 @@ Each fenced block marked `sh` is run with bash, stopping at the first failing co
 folder that all blocks of one page share and where the repository's folders are visible. A block
 marked `sh setup` (installs packages or builds) is only checked for naming scripts that exist. After
 a block, one marked `text` shows output: every line of it other than `...` must occur in what the
-block printed, in that order.
+block printed, in that order; white space counts once. A block marked `sh exit 2` must end with that
+status. `$CLEAVE_PREFIX` is a folder where the runtime is installed. Links between pages and to files
+of the repository must lead somewhere.
 """
 import argparse
 import os
@@ -25,18 +27,30 @@ def blocks(text):
         yield match.group(1).strip(), match.group(2), text.count("\n", 0, match.start()) + 1
 
 
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
 def occurs_in_order(expected, output):
-    lines = iter(output.splitlines())
+    lines = (line.split() for line in output.splitlines())
     for wanted in expected.splitlines():
         if wanted.strip() in ("", "..."):
             continue
-        if not any(wanted.strip() == line.strip() for line in lines):
+        if not any(wanted.split() == line for line in lines):
             return wanted
     return None
 
 
-def run_page(page, repository, path):
-    failures, ran, output = [], 0, None
+def broken_links(page, repository):
+    text = FENCE.sub(lambda block: "\n" * block.group(0).count("\n"), page.read_text())
+    for match in LINK.finditer(text):
+        target = match.group(1)
+        if "://" not in target and not (page.parent / target).exists():
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{page.relative_to(repository)}:{line}: the link to {target} leads nowhere"
+
+
+def run_page(page, repository, environment):
+    failures, ran, output = list(broken_links(page, repository)), 0, None
     with tempfile.TemporaryDirectory() as scratch:
         for child in repository.iterdir():
             if child.name not in (".git", "build"):
@@ -47,13 +61,15 @@ def run_page(page, repository, path):
                 for script in re.findall(r"scripts/[\w.-]+", body):
                     if not (repository / script).exists():
                         failures.append(f"{where}: {script} does not exist")
-            elif kind == "sh":
+            elif kind.split()[:1] == ["sh"]:
+                expected = int(kind.removeprefix("sh").removeprefix(" exit") or 0)
                 done = subprocess.run(["bash", "-euo", "pipefail", "-c", body], cwd=scratch,
-                                      env={**os.environ, "PATH": path}, text=True, timeout=900,
+                                      env=environment, text=True, timeout=900,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 ran, output = ran + 1, done.stdout
-                if done.returncode:
-                    failures.append(f"{where}: exit {done.returncode}\n{body}{done.stdout}")
+                if done.returncode != expected:
+                    failures.append(f"{where}: exit {done.returncode}, expected {expected}\n"
+                                    f"{body}{done.stdout}")
             elif kind == "text" and output is not None:
                 missing = occurs_in_order(body, output)
                 if missing is not None:
@@ -66,18 +82,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repository", type=pathlib.Path, required=True)
     parser.add_argument("--bin", required=True, help="the folder of the tools")
+    parser.add_argument("--build", required=True, help="the build folder, to install from")
+    parser.add_argument("--cflags", default="", help="flags for the C examples")
+    parser.add_argument("--only", default="", help="only pages whose path contains this text")
     parser.add_argument("--clang", default="", help="the folder of clang, for the C examples")
     arguments = parser.parse_args()
     repository = arguments.repository.resolve()
     pages = [repository / "README.md", *sorted((repository / "docs").rglob("*.md"))]
-    path = os.pathsep.join(filter(None, [arguments.bin, arguments.clang, os.environ["PATH"]]))
+    folders = [os.path.abspath(folder) for folder in (arguments.bin, arguments.clang) if folder]
+    path = os.pathsep.join([*folders, os.environ["PATH"]])
     total, failed = 0, 0
-    for page in pages:
-        ran, failures = run_page(page, repository, path)
-        total += ran
-        failed += len(failures)
-        for failure in failures:
-            print(failure)
+    with tempfile.TemporaryDirectory() as prefix:
+        subprocess.run(["cmake", "--install", arguments.build, "--component", "runtime", "--prefix",
+                        prefix], check=True, stdout=subprocess.DEVNULL)
+        environment = {**os.environ, "PATH": path, "CLEAVE_PREFIX": prefix, "CC": "clang",
+                       "CFLAGS": arguments.cflags}
+        for page in pages:
+            if arguments.only not in str(page.relative_to(repository)):
+                continue
+            ran, failures = run_page(page, repository, environment)
+            total += ran
+            failed += len(failures)
+            for failure in failures:
+                print(failure)
     print(f"{total} blocks run, {failed} failures")
     return 1 if failed or not total else 0
 
