@@ -9,9 +9,10 @@
 
 using namespace cleave;
 
-static constexpr llvm::StringRef kNames[] = {"import",    "plan",  "propagate", "reshard",
-                                             "partition", "merge", "overlap",   "lower",
-                                             "verify",    "write"};
+static constexpr llvm::StringRef kNames[] = {"import",  "differentiate", "plan",  "propagate",
+                                             "reshard", "partition",     "merge", "overlap",
+                                             "lower",   "verify",        "write"};
+static_assert(std::size(kNames) == size_t(Phase::Write) + 1, "one name for each phase, in order");
 
 llvm::ArrayRef<llvm::StringRef> cleave::phaseNames() { return kNames; }
 
