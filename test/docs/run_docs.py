@@ -7,8 +7,9 @@ Each fenced block marked `sh` is run with bash, stopping at the first failing co
 folder that all blocks of one page share and where the repository's folders are visible. A block
 marked `sh setup` (installs packages or builds) is only checked for naming scripts that exist. After
 a block, one marked `text` shows output: every line of it other than `...` must occur in what the
-block printed, in that order; white space counts once. A block marked `sh exit 2` must end with that
-status. `$CLEAVE_PREFIX` is a folder where the runtime is installed. Links between pages and to files
+block printed, in that order; white space counts once, and `...` ends a line that goes on. A block marked `sh exit 2` must end with that
+status. A block marked `c FILE` must occur in that file as it stands, apart from indentation.
+`$CLEAVE_PREFIX` is a folder where the runtime is installed. Links between pages and to files
 of the repository must lead somewhere.
 """
 import argparse
@@ -31,11 +32,16 @@ LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def occurs_in_order(expected, output):
+    def matches(wanted, line):
+        if wanted[-1] == "...":
+            return line[:len(wanted) - 1] == wanted[:-1]
+        return wanted == line
+
     lines = (line.split() for line in output.splitlines())
     for wanted in expected.splitlines():
         if wanted.strip() in ("", "..."):
             continue
-        if not any(wanted.split() == line for line in lines):
+        if not any(matches(wanted.split(), line) for line in lines):
             return wanted
     return None
 
@@ -70,6 +76,11 @@ def run_page(page, repository, environment):
                 if done.returncode != expected:
                     failures.append(f"{where}: exit {done.returncode}, expected {expected}\n"
                                     f"{body}{done.stdout}")
+            elif kind.startswith("c "):
+                def stripped(text):
+                    return "\n".join(line.strip() for line in text.splitlines())
+                if stripped(body) not in stripped((repository / kind[2:]).read_text()):
+                    failures.append(f"{where}: {kind[2:]} does not have these lines:\n{body}")
             elif kind == "text" and output is not None:
                 missing = occurs_in_order(body, output)
                 if missing is not None:
