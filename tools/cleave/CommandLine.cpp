@@ -31,6 +31,23 @@ constexpr const char *kRunExamples = R"(Examples:
 The inputs file names the entry's inputs (input_ids and labels, I64 [batch, seq]; labels at the
 positions of input_ids, -100 ignored). Without --inputs they are drawn from --seed.)";
 
+constexpr const char *kTrainExamples = R"(Examples:
+  cleave compile ./llama --entry train_step --mesh dp=2,tp=4 --batch 8 --seq 256 -o step.cleave
+  cleave train step.cleave --init 1 --data book.txt --steps 200
+  cleave train step.cleave --weights ./llama --data tokens.bin --steps 1000 --lr 1e-4 \
+      --schedule cosine --warmup 100 --eval-fraction 0.05 --eval-every 100 \
+      --log metrics.jsonl --checkpoint-dir run --checkpoint-every 100
+  cleave train other-mesh.cleave --resume --checkpoint-dir run --data tokens.bin --steps 2000
+
+Data: FILE.bin holds little-endian unsigned integers (--token-bytes), FILE.npy a 1-D array of
+integers; the bytes of any other file are its tokens. It is cut into windows of the sequence length,
+which every epoch uses once in an order drawn from --seed.
+A checkpoint (DIR/step-000100) is written under another name, then renamed, then named by DIR/latest.
+Its model.safetensors loads as the model's weights; --resume continues it under any mesh and ZeRO
+stage. A log that is continued may hold a step twice: the later object counts.
+MFU is model FLOPs a second over --peak-gflops. Model FLOPs of a step are three times those of the
+forward pass's matrix products and attention, each counted once and causal attention in full.)";
+
 constexpr const char *kVerifyExamples = R"(Examples:
   cleave verify llama.cleave --weights ./llama
   cleave verify llama.cleave --weights ./llama --reference reference.safetensors
@@ -49,6 +66,7 @@ constexpr const char *kExplainExamples = R"(Examples:
 constexpr const char *kFooter = R"(Examples:
   cleave compile ./llama -o llama.cleave --mesh dp=2,tp=4 --batch 8 --seq 256
   cleave run llama.cleave --weights ./llama --outputs out.safetensors
+  cleave train step.cleave --weights ./llama --data tokens.bin --checkpoint-dir run
   cleave verify llama.cleave --weights ./llama
   cleave inspect llama.cleave
   cleave explain llama.cleave
@@ -134,6 +152,91 @@ void addRun(CLI::App &app, RunArgs &a) {
   c->footer(kRunExamples);
 }
 
+void addTrain(CLI::App &app, TrainArgs &a) {
+  CLI::App *c = app.add_subcommand("train", "Train a model with a compiled train_step");
+  auto count = CLI::Range(int64_t(0), int64_t(1) << 40);
+  auto nonNegative = CLI::Range(0.0, 1e30);
+  auto belowOne = CLI::Range(0.0, 0.9999999999);
+  c->add_option("executable", a.executable, "The .cleave file, compiled with --entry train_step")
+      ->required();
+  auto *weights =
+      c->add_option("--weights", a.weights, "Start from the safetensors in this folder (or file)");
+  c->add_option("--init", a.init,
+                "Start from random weights drawn from this seed: N(0, 0.02), norm weights 1, "
+                "biases 0; the same under every mesh")
+      ->excludes(weights);
+  c->add_option("--data", a.data, "File of tokens")->required();
+  c->add_option("--token-bytes", a.tokenBytes, "Bytes of a token in a .bin file: 2 or 4")
+      ->check(CLI::IsMember({2, 4}))
+      ->capture_default_str();
+  c->add_option("--steps", a.steps, "Steps in all, those before a resume included")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
+      ->capture_default_str();
+  c->add_option("--seed", a.seed, "Seed of the order of the data; default: 0, or the checkpoint's");
+  c->add_option("--lr", a.learningRate, "Learning rate: the peak of the schedule")
+      ->check(nonNegative)
+      ->capture_default_str();
+  c->add_option("--schedule", a.schedule, "constant, or after the warmup cosine or linear decay")
+      ->check(CLI::IsMember({"constant", "cosine", "linear"}))
+      ->capture_default_str();
+  c->add_option("--warmup", a.warmup, "Steps over which the learning rate rises to its peak")
+      ->check(count)
+      ->capture_default_str();
+  c->add_option("--min-lr", a.minimumRate, "Learning rate at which a decay ends")
+      ->check(nonNegative)
+      ->capture_default_str();
+  c->add_option("--beta1", a.beta1, "AdamW: decay of the first moment")
+      ->check(belowOne)
+      ->capture_default_str();
+  c->add_option("--beta2", a.beta2, "AdamW: decay of the second moment")
+      ->check(belowOne)
+      ->capture_default_str();
+  c->add_option("--eps", a.eps, "AdamW: added to the root of the second moment")
+      ->check(nonNegative)
+      ->capture_default_str();
+  c->add_option("--weight-decay", a.weightDecay, "Decay of parameters with two or more dimensions")
+      ->check(nonNegative)
+      ->capture_default_str();
+  c->add_option("--clip", a.clip, "Largest global norm of the gradients; 0: no clipping")
+      ->check(nonNegative)
+      ->capture_default_str();
+  c->add_option("--eval-fraction", a.evalFraction, "Part of the data, its end, kept for evaluation")
+      ->check(belowOne)
+      ->capture_default_str();
+  c->add_option("--eval-every", a.evalEvery, "Evaluate every so many steps; 0: after the last one")
+      ->check(count)
+      ->capture_default_str();
+  c->add_option("--eval-batches", a.evalBatches, "Batches of one evaluation; 0: all")
+      ->check(count)
+      ->capture_default_str();
+  c->add_option("--log", a.log, "File for metrics: one JSON object a line, one line a step");
+  auto *folder = c->add_option("--checkpoint-dir", a.checkpointDir, "Folder for checkpoints");
+  c->add_option("--checkpoint-every", a.checkpointEvery,
+                "Write a checkpoint every so many steps; 0: after the last one")
+      ->check(count)
+      ->needs(folder)
+      ->capture_default_str();
+  c->add_option("--keep", a.keep, "How many checkpoints stay")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
+      ->needs(folder)
+      ->capture_default_str();
+  c->add_flag("--resume", a.resume,
+              "Go on from the latest checkpoint; where there is none yet, start from --weights or "
+              "--init")
+      ->needs(folder);
+  c->add_option("--peak-gflops", a.peakGflops,
+                "What all devices together could reach at best, for the MFU; 0: no MFU")
+      ->check(nonNegative)
+      ->capture_default_str();
+  c->add_option("--threads", a.threads, "Worker threads; 0: one a core")
+      ->check(CLI::Range(int64_t(0), int64_t(4096)))
+      ->capture_default_str();
+  c->add_flag("--json", a.json, "Print the report as JSON");
+  // For tests of what an end at any moment leaves.
+  c->add_option("--kill-at-file-operation", a.killAtOperation)->group("");
+  c->footer(kTrainExamples);
+}
+
 void addVerify(CLI::App &app, VerifyArgs &a) {
   CLI::App *c = app.add_subcommand(
       "verify", "Check that an executable computes what the unsharded program does");
@@ -180,6 +283,7 @@ bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLi
   app.get_formatter()->column_width(34);
   addCompile(app, result.compile);
   addRun(app, result.run);
+  addTrain(app, result.train);
   addVerify(app, result.verify);
   addInspect(app, "inspect", "Show mesh, signature, memory, collectives and kernels",
              kInspectExamples, result.inspect);
@@ -214,6 +318,7 @@ bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLi
   using Command = CommandLine::Command;
   result.command = name == "compile"   ? Command::Compile
                    : name == "run"     ? Command::Run
+                   : name == "train"   ? Command::Train
                    : name == "verify"  ? Command::Verify
                    : name == "inspect" ? Command::Inspect
                                        : Command::Explain;

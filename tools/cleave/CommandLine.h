@@ -6,6 +6,7 @@
 #define CLEAVE_TOOLS_COMMANDLINE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,29 @@ struct InspectArgs {
   bool json = false;
 };
 
+struct TrainArgs {
+  std::string executable, weights, data, schedule = "constant", log, checkpointDir;
+  std::optional<int64_t> init, seed;
+  int64_t steps = 100, warmup = 0, tokenBytes = 2, threads = 0;
+  int64_t evalEvery = 0, evalBatches = 0, checkpointEvery = 0, keep = 2, killAtOperation = 0;
+  double learningRate = 3e-4, minimumRate = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
+  double weightDecay = 0.1, clip = 1, evalFraction = 0, peakGflops = 0;
+  bool resume = false, json = false;
+};
+
 struct CommandLine {
-  enum class Command { None, Compile, Run, Verify, Inspect, Explain } command = Command::None;
+  enum class Command {
+    None,
+    Compile,
+    Run,
+    Train,
+    Verify,
+    Inspect,
+    Explain
+  } command = Command::None;
   CompileArgs compile;
   RunArgs run;
+  TrainArgs train;
   VerifyArgs verify;
   InspectArgs inspect; ///< also explain
   std::string text;    ///< the command as typed, recorded in the executable

@@ -10,6 +10,7 @@ namespace cleave::tool {
 // Each returns the process's exit code and has printed one error line to stderr where it is 2.
 int compileCommand(const CompileArgs &args, const std::string &commandText);
 int runCommand(const RunArgs &args);
+int trainCommand(const TrainArgs &args);
 int verifyCommand(const VerifyArgs &args);
 int inspectCommand(const InspectArgs &args);
 int explainCommand(const InspectArgs &args);

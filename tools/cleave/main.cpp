@@ -1,7 +1,7 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The users' tool: compile, run, verify, inspect, explain.
+// The users' tool: compile, run, train, verify, inspect, explain.
 
 #include "CommandLine.h"
 #include "Commands.h"
@@ -18,6 +18,8 @@ int main(int argc, char **argv) {
     return compileCommand(line.compile, line.text);
   case CommandLine::Command::Run:
     return runCommand(line.run);
+  case CommandLine::Command::Train:
+    return trainCommand(line.train);
   case CommandLine::Command::Verify:
     return verifyCommand(line.verify);
   case CommandLine::Command::Inspect:

@@ -1,0 +1,457 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "Commands.h"
+#include "Diagnostics.h"
+#include "Oracle.h"
+#include "TrainingProgram.h"
+
+#include "cleave/Training/Schedule.h"
+#include "cleave/Training/TokenData.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <cmath>
+
+using namespace cleave;
+using namespace cleave::tool;
+using namespace cleave::training;
+namespace json = llvm::json;
+
+namespace {
+
+llvm::Error makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+using Clock = std::chrono::steady_clock;
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f2} MB", 1e-6 * double(bytes)); }
+
+/// JSON has no NaN.
+json::Value numberOrNull(double value) {
+  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
+}
+
+/// One run of `cleave train`.
+class Run {
+public:
+  explicit Run(const TrainArgs &args)
+      : args_(args), showProgress_(llvm::sys::Process::StandardErrIsDisplayed()) {}
+
+  llvm::Error execute() {
+    for (auto phase : {&Run::open, &Run::start, &Run::openLog, &Run::train, &Run::finish})
+      if (llvm::Error error = (this->*phase)()) {
+        clearProgress();
+        return error;
+      }
+    return llvm::Error::success();
+  }
+
+private:
+  // Phases, in their order.
+  llvm::Error open();
+  llvm::Error start();
+  llvm::Error openLog();
+  llvm::Error train();
+  llvm::Error finish();
+
+  llvm::Error resume(const std::string &folder);
+  llvm::Error countModelFlops();
+  llvm::Error saveCheckpoint();
+  llvm::Expected<double> evaluate();
+  llvm::Error notFinite(uint64_t step, const StepResult &result) const;
+  Schedule schedule() const;
+  std::map<std::string, std::string> settings() const;
+  void printProgress(const StepResult &result, double rate, double seconds);
+  void clearProgress();
+  void printReport();
+
+  const TrainArgs &args_;
+  const bool showProgress_;
+  std::optional<Executable> executable_;
+  std::optional<TrainingProgram> program_;
+  std::optional<TokenData> data_;
+  std::optional<BatchOrder> order_;
+  std::optional<CheckpointFolder> folder_;
+  std::unique_ptr<llvm::raw_fd_ostream> log_;
+  std::vector<std::string> companions_;
+  Progress progress_;
+  std::string resumedFrom_;
+  double modelFlops_ = 0; ///< of a step; 0: not counted
+  uint64_t savedStep_ = 0, stepsDone_ = 0;
+  double seconds_ = 0; ///< of all steps, without evaluation and checkpoints
+  StepResult last_;
+  std::optional<double> evaluationLoss_;
+};
+
+Schedule Run::schedule() const {
+  Schedule schedule;
+  (void)parseScheduleKind(args_.schedule,
+                          schedule.kind); // One of the names: the parser checked it.
+  schedule.peak = args_.learningRate;
+  schedule.minimum = args_.minimumRate;
+  schedule.warmup = uint64_t(args_.warmup);
+  schedule.steps = uint64_t(args_.steps);
+  return schedule;
+}
+
+std::map<std::string, std::string> Run::settings() const {
+  auto text = [](double value) { return llvm::formatv("{0:g}", value).str(); };
+  return {{"schedule", args_.schedule},
+          {"steps", std::to_string(args_.steps)},
+          {"warmup", std::to_string(args_.warmup)},
+          {"lr", text(args_.learningRate)},
+          {"min-lr", text(args_.minimumRate)},
+          {"beta1", text(args_.beta1)},
+          {"beta2", text(args_.beta2)},
+          {"eps", text(args_.eps)},
+          {"weight-decay", text(args_.weightDecay)},
+          {"clip", text(args_.clip)}};
+}
+
+llvm::Error Run::open() {
+  if (args_.minimumRate > args_.learningRate)
+    return makeError("--min-lr is above --lr");
+  if (args_.evalEvery > 0 && args_.evalFraction == 0)
+    return makeError("--eval-every needs --eval-fraction, the part of the data to evaluate on");
+  if (!args_.resume && args_.weights.empty() && !args_.init)
+    return makeError("nothing to start from: give --weights, --init or --resume");
+
+  llvm::Expected<Executable> executable = Executable::load(args_.executable);
+  if (!executable)
+    return executable.takeError();
+  executable_.emplace(std::move(*executable));
+  SessionOptions options;
+  options.threads = args_.threads;
+  llvm::Expected<TrainingProgram> program = TrainingProgram::create(*executable_, options);
+  if (!program)
+    return makeError(args_.executable + ": " + llvm::toString(program.takeError()));
+  program_.emplace(std::move(*program));
+  if (args_.evalFraction > 0 && program_->evaluationBatch() == 0)
+    return makeError(args_.executable + ": has no entry forward with the inputs and the loss of "
+                                        "train_step, so there is no evaluation: leave out "
+                                        "--eval-fraction");
+
+  llvm::Expected<TokenData> data = TokenData::open(args_.data, unsigned(args_.tokenBytes));
+  if (!data)
+    return data.takeError();
+  data_.emplace(std::move(*data));
+  if (llvm::Error error = data_->checkTokens(cleave_executable_token_limit(executable_->get())))
+    return error;
+  return countModelFlops();
+}
+
+llvm::Error Run::countModelFlops() {
+  if (args_.peakGflops == 0)
+    return llvm::Error::success();
+  auto oracle = Oracle::create(*executable_, "forward");
+  if (!oracle)
+    return makeError("--peak-gflops: model FLOPs can not be counted: " +
+                     llvm::toString(oracle.takeError()));
+  // Every product of the forward pass has two in the backward pass, each as large.
+  modelFlops_ = 3 * (*oracle)->operations();
+  return llvm::Error::success();
+}
+
+llvm::Error Run::start() {
+  progress_.seed = uint64_t(args_.seed.value_or(0));
+  progress_.sequence = program_->sequence();
+  progress_.dataTokens = data_->size();
+  progress_.evaluationFraction = args_.evalFraction;
+  std::string latest;
+  if (!args_.checkpointDir.empty()) {
+    CheckpointFolder::Options options;
+    options.keep = uint64_t(args_.keep);
+    options.killAtOperation = uint64_t(args_.killAtOperation);
+    llvm::Expected<CheckpointFolder> folder = CheckpointFolder::open(args_.checkpointDir, options);
+    if (!folder)
+      return folder.takeError();
+    folder_.emplace(std::move(*folder));
+    llvm::Expected<std::string> found = folder_->latest();
+    if (!found)
+      return found.takeError();
+    latest = std::move(*found);
+  }
+  if (args_.resume && latest.empty() && args_.weights.empty() && !args_.init)
+    return makeError(args_.checkpointDir + ": there is no checkpoint to resume; give --weights or "
+                                           "--init to start from");
+  if (!args_.resume && !latest.empty())
+    return makeError(args_.checkpointDir + ": there are checkpoints of an earlier run: --resume "
+                                           "continues it, another folder starts anew");
+  if (!latest.empty()) {
+    if (llvm::Error error = resume(latest))
+      return error;
+  } else if (args_.init) {
+    if (llvm::Error error = program_->initialize(uint64_t(*args_.init)))
+      return error;
+  } else {
+    if (llvm::Error error = program_->loadWeights(args_.weights))
+      return error;
+    companions_ = companionFiles(args_.weights);
+  }
+  progress_.settings = settings();
+
+  llvm::Expected<BatchOrder> order = BatchOrder::create(
+      *data_, program_->batch(), program_->sequence(), args_.evalFraction, progress_.seed);
+  if (!order)
+    return order.takeError();
+  order_.emplace(std::move(*order));
+  return llvm::Error::success();
+}
+
+llvm::Error Run::resume(const std::string &folder) {
+  llvm::Expected<LoadedCheckpoint> checkpoint =
+      LoadedCheckpoint::open(folder, program_->contents());
+  if (!checkpoint)
+    return checkpoint.takeError();
+  const Progress &saved = checkpoint->progress();
+  // The position in the data means the same only if all of these are the same.
+  auto differs = [&](const llvm::Twine &what) {
+    return makeError(folder + ": " + what + ", so that the order of the data would not go on");
+  };
+  if (saved.sequence != progress_.sequence)
+    return differs("written with sequence length " + llvm::Twine(saved.sequence) +
+                   ", the executable has " + llvm::Twine(progress_.sequence));
+  if (saved.dataTokens != progress_.dataTokens)
+    return differs("written with data of " + llvm::Twine(saved.dataTokens) + " tokens, " +
+                   args_.data + " has " + llvm::Twine(progress_.dataTokens));
+  if (saved.evaluationFraction != progress_.evaluationFraction)
+    return differs(llvm::formatv("written with --eval-fraction {0}, now it is {1}",
+                                 saved.evaluationFraction, progress_.evaluationFraction)
+                       .str());
+  if (args_.seed && saved.seed != progress_.seed)
+    return differs("written with --seed " + llvm::Twine(saved.seed) + ", now it is " +
+                   llvm::Twine(progress_.seed));
+  for (const auto &[name, now] : settings())
+    if (auto it = saved.settings.find(name); it != saved.settings.end() && it->second != now)
+      reportWarning("train",
+                    folder + ": written with --" + name + " " + it->second + ", now it is " + now);
+  if (llvm::Error error = program_->restore(*checkpoint))
+    return error;
+  progress_ = saved;
+  savedStep_ = saved.step;
+  resumedFrom_ = folder;
+  companions_ = companionFiles(folder);
+  return llvm::Error::success();
+}
+
+llvm::Error Run::openLog() {
+  if (args_.log.empty())
+    return llvm::Error::success();
+  std::error_code code;
+  auto flags = resumedFrom_.empty() ? llvm::sys::fs::OF_None : llvm::sys::fs::OF_Append;
+  log_ = std::make_unique<llvm::raw_fd_ostream>(args_.log, code, flags);
+  if (code)
+    return makeError(args_.log + ": " + code.message());
+  return llvm::Error::success();
+}
+
+llvm::Error Run::train() {
+  const Schedule rates = schedule();
+  const uint64_t steps = uint64_t(args_.steps);
+  const double tokensPerStep = double(program_->batch() * program_->sequence());
+  std::vector<int64_t> tokens;
+  while (progress_.step < steps) {
+    double rate = rates.learningRate(progress_.step);
+    Clock::time_point begin = Clock::now();
+    order_->trainingBatch(progress_.dataPosition, tokens);
+    llvm::Expected<StepResult> result = program_->step(tokens, {{"learning_rate", rate},
+                                                                {"beta1", args_.beta1},
+                                                                {"beta2", args_.beta2},
+                                                                {"eps", args_.eps},
+                                                                {"weight_decay", args_.weightDecay},
+                                                                {"max_grad_norm", args_.clip}});
+    if (!result)
+      return result.takeError();
+    double seconds = secondsSince(begin);
+    seconds_ += seconds;
+    ++progress_.step;
+    ++stepsDone_;
+    progress_.dataPosition += program_->batch();
+    progress_.tokensSeen += uint64_t(tokensPerStep);
+    last_ = *result;
+    bool good = std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
+
+    const bool isLast = progress_.step == steps;
+    auto isDue = [&](int64_t every) { return isLast || (every && progress_.step % every == 0); };
+    std::optional<double> evaluation;
+    if (good && args_.evalFraction > 0 && isDue(args_.evalEvery)) {
+      llvm::Expected<double> loss = evaluate();
+      if (!loss)
+        return loss.takeError();
+      evaluation = evaluationLoss_ = *loss;
+    }
+    printProgress(*result, rate, seconds);
+    if (log_) {
+      json::Object line{{"step", progress_.step},
+                        {"loss", numberOrNull(result->loss)},
+                        {"grad_norm", numberOrNull(result->gradientNorm)},
+                        {"learning_rate", rate},
+                        {"tokens", progress_.tokensSeen},
+                        {"seconds", seconds},
+                        {"tokens_per_second", tokensPerStep / seconds},
+                        {"bytes_per_device", program_->memory().total}};
+      if (modelFlops_ > 0)
+        line["mfu"] = modelFlops_ / seconds / (1e9 * args_.peakGflops);
+      if (evaluation)
+        line["eval_loss"] = numberOrNull(*evaluation);
+      *log_ << json::Value(std::move(line)) << "\n";
+      log_->flush();
+      if (log_->has_error()) {
+        std::error_code code = log_->error();
+        log_->clear_error();
+        return makeError(args_.log + ": " + code.message());
+      }
+    }
+    if (!good)
+      return notFinite(progress_.step, *result);
+    if (evaluation && !std::isfinite(*evaluation))
+      return makeError("step " + llvm::Twine(progress_.step) +
+                       ": the evaluation loss is not finite; no checkpoint is written");
+    if (folder_ && isDue(args_.checkpointEvery))
+      if (llvm::Error error = saveCheckpoint())
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::notFinite(uint64_t step, const StepResult &result) const {
+  std::string what = std::isfinite(result.loss)
+                         ? llvm::formatv("the gradient norm is {0} (the loss is {1}: the backward "
+                                         "pass overflows)",
+                                         result.gradientNorm, result.loss)
+                         : llvm::formatv("the loss is {0}", result.loss);
+  std::string kept = savedStep_ > 0
+                         ? "the checkpoint of step " + std::to_string(savedStep_) + " is kept"
+                         : std::string("there is no earlier checkpoint");
+  return makeError("step " + llvm::Twine(step) + ": " + what + "; training stops, " + kept +
+                   ": lower --lr, or set --clip");
+}
+
+llvm::Expected<double> Run::evaluate() {
+  uint64_t batches = order_->evaluationWindows() / program_->evaluationBatch();
+  if (args_.evalBatches > 0)
+    batches = std::min<uint64_t>(batches, args_.evalBatches);
+  double sum = 0;
+  std::vector<int64_t> tokens;
+  for (uint64_t i = 0; i < batches; ++i) {
+    order_->evaluationBatch(i, program_->evaluationBatch(), tokens);
+    llvm::Expected<double> loss = program_->evaluate(tokens);
+    if (!loss)
+      return loss.takeError();
+    sum += *loss;
+  }
+  return sum / double(batches);
+}
+
+llvm::Error Run::saveCheckpoint() {
+  auto source = [&](CheckpointPart part, size_t index, std::vector<char> &bytes) -> llvm::Error {
+    llvm::Expected<HostTensor> tensor = program_->state(part, index);
+    if (!tensor)
+      return tensor.takeError();
+    bytes = std::move(tensor->bytes);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = folder_->save(progress_, program_->contents(), source, companions_))
+    return error;
+  savedStep_ = progress_.step;
+  return llvm::Error::success();
+}
+
+void Run::printProgress(const StepResult &result, double rate, double seconds) {
+  if (!showProgress_)
+    return;
+  double tokens = double(program_->batch() * program_->sequence());
+  llvm::errs() << llvm::formatv("\r\x1b[Kstep {0}/{1}  loss {2:f4}  lr {3:e2}  {4:f0} tokens/s",
+                                progress_.step, args_.steps, result.loss, rate, tokens / seconds);
+  if (modelFlops_ > 0)
+    llvm::errs() << llvm::formatv("  MFU {0:f1}%",
+                                  100 * modelFlops_ / seconds / (1e9 * args_.peakGflops));
+  if (evaluationLoss_)
+    llvm::errs() << llvm::formatv("  eval loss {0:f4}", *evaluationLoss_);
+}
+
+void Run::clearProgress() {
+  if (showProgress_ && stepsDone_ > 0)
+    llvm::errs() << "\r\x1b[K";
+}
+
+llvm::Error Run::finish() {
+  if (llvm::Error error = program_->close())
+    return error;
+  clearProgress();
+  printReport();
+  return llvm::Error::success();
+}
+
+void Run::printReport() {
+  const TrainingMemory &memory = program_->memory();
+  double tokens = double(stepsDone_ * program_->batch() * program_->sequence());
+  double speed = seconds_ > 0 ? tokens / seconds_ : 0;
+  double mfu = modelFlops_ > 0 && seconds_ > 0
+                   ? modelFlops_ * double(stepsDone_) / seconds_ / (1e9 * args_.peakGflops)
+                   : 0;
+  std::string checkpoint = folder_ && savedStep_ ? llvm::cantFail(folder_->latest()) : "";
+  if (args_.json) {
+    json::Object report{{"devices", cleave_executable_num_devices(executable_->get())},
+                        {"step", progress_.step},
+                        {"steps_run", stepsDone_},
+                        {"tokens_seen", progress_.tokensSeen},
+                        {"seconds", seconds_},
+                        {"tokens_per_second", speed},
+                        {"memory_per_device", json::Object{{"weights", memory.weights},
+                                                           {"optimizer", memory.optimizer},
+                                                           {"other_states", memory.otherStates},
+                                                           {"temporary", memory.temporary},
+                                                           {"total", memory.total}}}};
+    if (stepsDone_ > 0) {
+      report["loss"] = last_.loss;
+      report["grad_norm"] = last_.gradientNorm;
+    }
+    if (evaluationLoss_)
+      report["eval_loss"] = *evaluationLoss_;
+    if (mfu > 0)
+      report["mfu"] = mfu;
+    if (!resumedFrom_.empty())
+      report["resumed_from"] = resumedFrom_;
+    if (!checkpoint.empty())
+      report["checkpoint"] = checkpoint;
+    llvm::outs() << llvm::formatv("{0:2}", json::Value(std::move(report))) << "\n";
+    return;
+  }
+  if (!resumedFrom_.empty())
+    llvm::outs() << "resumed from " << resumedFrom_ << "\n";
+  if (stepsDone_ == 0) {
+    llvm::outs() << "step " << progress_.step << " was reached before: nothing to do\n";
+    return;
+  }
+  llvm::outs() << "trained to step " << progress_.step << " (" << stepsDone_ << " steps in "
+               << llvm::format("%.3f", seconds_) << " s, " << llvm::format("%.0f", speed)
+               << " tokens/s" << (mfu > 0 ? llvm::formatv(", MFU {0:f1}%", 100 * mfu).str() : "")
+               << ")\n"
+               << "loss " << llvm::format("%.6g", last_.loss) << ", gradient norm "
+               << llvm::format("%.6g", last_.gradientNorm);
+  if (evaluationLoss_)
+    llvm::outs() << ", evaluation loss " << llvm::format("%.6g", *evaluationLoss_);
+  llvm::outs() << "\nmemory per device: weights " << megabytes(memory.weights) << ", optimizer "
+               << megabytes(memory.optimizer) << ", other states " << megabytes(memory.otherStates)
+               << ", inputs and temporaries " << megabytes(memory.temporary) << "\n";
+  if (!checkpoint.empty())
+    llvm::outs() << "checkpoint " << checkpoint << "\n";
+}
+
+} // namespace
+
+int cleave::tool::trainCommand(const TrainArgs &args) {
+  if (llvm::Error error = Run(args).execute())
+    return reportError("train", llvm::toString(std::move(error)));
+  return kSuccess;
+}

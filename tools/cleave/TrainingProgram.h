@@ -1,0 +1,67 @@
+// Copyright 2026 The Cleave Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A compiled train_step: its signature, its states as checkpoints hold them, and one step of it.
+#ifndef CLEAVE_TOOLS_TRAININGPROGRAM_H
+#define CLEAVE_TOOLS_TRAININGPROGRAM_H
+
+#include "Session.h"
+
+#include "cleave/Training/Checkpoints.h"
+
+namespace cleave::tool {
+
+/// The scalar inputs of a step, by their names.
+using Hyperparameters = std::vector<std::pair<std::string, double>>;
+
+struct StepResult {
+  double loss = 0, gradientNorm = 0;
+};
+
+/// Bytes on one device.
+struct TrainingMemory {
+  uint64_t weights = 0, optimizer = 0, otherStates = 0, temporary = 0, total = 0;
+};
+
+class TrainingProgram {
+public:
+  static llvm::Expected<TrainingProgram> create(const Executable &executable,
+                                                const SessionOptions &options);
+
+  uint64_t batch() const { return batch_; }
+  uint64_t sequence() const { return sequence_; }
+  /// Rows of a batch of evaluate(); 0 if the executable can not evaluate.
+  uint64_t evaluationBatch() const { return evaluationBatch_; }
+  const training::CheckpointContents &contents() const { return contents_; }
+  const TrainingMemory &memory() const { return memory_; }
+
+  // The states. Those of the optimizer are zeros at first.
+  llvm::Error loadWeights(llvm::StringRef folder);
+  llvm::Error initialize(uint64_t seed);
+  llvm::Error restore(const training::LoadedCheckpoint &checkpoint);
+  llvm::Expected<HostTensor> state(training::CheckpointPart part, size_t index);
+
+  /// One step on [batch, sequence] tokens, which are their own labels: the program shifts them.
+  llvm::Expected<StepResult> step(llvm::ArrayRef<int64_t> tokens, const Hyperparameters &values);
+  /// The loss of the forward pass on [evaluationBatch, sequence] tokens.
+  llvm::Expected<double> evaluate(llvm::ArrayRef<int64_t> tokens);
+  llvm::Error close() { return session_.close(); }
+
+private:
+  llvm::Error readSignature(const Executable &executable);
+  llvm::Error readStates(const Executable &executable);
+  llvm::Error setTokens(const std::string &entry, uint64_t rows, llvm::ArrayRef<int64_t> tokens);
+  llvm::Expected<double> scalar(const std::string &entry, const cleave_tensor_info &info);
+
+  Session session_;
+  uint64_t batch_ = 0, sequence_ = 0, evaluationBatch_ = 0;
+  std::vector<std::string> scalars_; ///< the scalar inputs
+  cleave_tensor_info loss_ = {}, gradientNorm_ = {}, evaluationLoss_ = {};
+  std::vector<cleave_tensor_info> model_, optimizer_; ///< as in contents_
+  training::CheckpointContents contents_;
+  TrainingMemory memory_;
+};
+
+} // namespace cleave::tool
+
+#endif // CLEAVE_TOOLS_TRAININGPROGRAM_H
