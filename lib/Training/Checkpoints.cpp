@@ -98,8 +98,8 @@ llvm::Expected<CheckpointFolder> CheckpointFolder::open(llvm::StringRef path,
   return folder;
 }
 
-llvm::Expected<std::string> CheckpointFolder::latest() const {
-  std::string path = pathIn(path_, kLatest);
+llvm::Expected<std::string> cleave::training::latestCheckpoint(const std::string &run) {
+  std::string path = pathIn(run, kLatest);
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer && buffer.getError() == llvm::errc::no_such_file_or_directory)
     return std::string();
@@ -109,7 +109,7 @@ llvm::Expected<std::string> CheckpointFolder::latest() const {
   if (!stepOfName(name))
     return makeError(path + ": damaged: it does not hold the name of a checkpoint, such as " +
                      nameOfStep(100));
-  std::string folder = pathIn(path_, name);
+  std::string folder = pathIn(run, name);
   if (!fs::is_directory(folder))
     return makeError(path + ": names " + name + ", which is not there");
   return folder;

@@ -161,10 +161,11 @@ void addTrain(CLI::App &app, TrainArgs &a) {
       ->required();
   auto *weights =
       c->add_option("--weights", a.weights, "Start from the safetensors in this folder (or file)");
-  c->add_option("--init", a.init,
-                "Start from random weights drawn from this seed: N(0, 0.02), norm weights 1, "
-                "biases 0; the same under every mesh")
-      ->excludes(weights);
+  auto *init =
+      c->add_option("--init", a.init,
+                    "Start from random weights drawn from this seed: N(0, 0.02), norm weights 1, "
+                    "biases 0; the same under every mesh")
+          ->excludes(weights);
   c->add_option("--data", a.data, "File of tokens")->required();
   c->add_option("--token-bytes", a.tokenBytes, "Bytes of a token in a .bin file: 2 or 4")
       ->check(CLI::IsMember({2, 4}))
@@ -221,9 +222,13 @@ void addTrain(CLI::App &app, TrainArgs &a) {
       ->needs(folder)
       ->capture_default_str();
   c->add_flag("--resume", a.resume,
-              "Go on from the latest checkpoint; where there is none yet, start from --weights or "
-              "--init")
+              "Go on from the latest checkpoint; where there is none yet, start as the other "
+              "options say")
       ->needs(folder);
+  c->add_option("--resume-from", a.resumeFrom,
+                "Go on from the latest checkpoint of another run's folder, which stays as it is")
+      ->excludes(weights)
+      ->excludes(init);
   c->add_option("--peak-gflops", a.peakGflops,
                 "What all devices together could reach at best, for the MFU; 0: no MFU")
       ->check(nonNegative)

@@ -44,7 +44,7 @@ struct InspectArgs {
 };
 
 struct TrainArgs {
-  std::string executable, weights, data, schedule = "constant", log, checkpointDir;
+  std::string executable, weights, data, schedule = "constant", log, checkpointDir, resumeFrom;
   std::optional<int64_t> init, seed;
   int64_t steps = 100, warmup = 0, tokenBytes = 2, threads = 0;
   int64_t evalEvery = 0, evalBatches = 0, checkpointEvery = 0, keep = 2, killAtOperation = 0;

@@ -116,6 +116,33 @@ std::vector<double> HostTensor::numbers() const {
   return values;
 }
 
+template <typename T>
+static std::optional<size_t> firstWithExponent(llvm::ArrayRef<char> bytes, T mask) {
+  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    T bits;
+    std::memcpy(&bits, bytes.data() + i * sizeof(T), sizeof(T));
+    if ((bits & mask) == mask)
+      return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> HostTensor::firstNotFinite() const {
+  // Infinities and NaNs are what has all bits of the exponent.
+  switch (dtype) {
+  case CLEAVE_F32:
+    return firstWithExponent<uint32_t>(bytes, 0x7f800000);
+  case CLEAVE_F64:
+    return firstWithExponent<uint64_t>(bytes, 0x7ff0000000000000);
+  case CLEAVE_BF16:
+    return firstWithExponent<uint16_t>(bytes, 0x7f80);
+  case CLEAVE_F16:
+    return firstWithExponent<uint16_t>(bytes, 0x7c00);
+  default:
+    return std::nullopt;
+  }
+}
+
 HostTensor HostTensor::ofNumbers(std::string name, cleave_dtype dtype, std::vector<uint64_t> shape,
                                  llvm::ArrayRef<double> values) {
   HostTensor tensor{std::move(name), dtype, std::move(shape), {}};

@@ -13,6 +13,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct HostTensor {
   int64_t elements() const;
   /// Any element type as numbers.
   std::vector<double> numbers() const;
+  /// The index of the first infinity or NaN.
+  std::optional<size_t> firstNotFinite() const;
   /// Of `dtype`, rounded to it.
   static HostTensor ofNumbers(std::string name, cleave_dtype dtype, std::vector<uint64_t> shape,
                               llvm::ArrayRef<double> values);

@@ -14,6 +14,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <charconv>
 #include <chrono>
 #include <cmath>
 
@@ -34,6 +35,14 @@ double secondsSince(Clock::time_point start) {
 }
 
 std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f2} MB", 1e-6 * double(bytes)); }
+
+/// The shortest text that reads as the same number.
+std::string shortest(double value) {
+  if (std::isnan(value))
+    return "nan"; // Whatever its sign.
+  char buffer[32];
+  return std::string(buffer, std::to_chars(buffer, std::end(buffer), value).ptr);
+}
 
 /// JSON has no NaN.
 json::Value numberOrNull(double value) {
@@ -63,11 +72,15 @@ private:
   llvm::Error train();
   llvm::Error finish();
 
+  bool hasStart() const {
+    return args_.init || !args_.weights.empty() || !args_.resumeFrom.empty();
+  }
   llvm::Error resume(const std::string &folder);
   llvm::Error countModelFlops();
   llvm::Error saveCheckpoint();
   llvm::Expected<double> evaluate();
-  llvm::Error notFinite(uint64_t step, const StepResult &result) const;
+  /// The error that ends a run whose numbers overflow.
+  llvm::Error notFinite(const llvm::Twine &what) const;
   Schedule schedule() const;
   std::map<std::string, std::string> settings() const;
   void printProgress(const StepResult &result, double rate, double seconds);
@@ -104,17 +117,17 @@ Schedule Run::schedule() const {
 }
 
 std::map<std::string, std::string> Run::settings() const {
-  auto text = [](double value) { return llvm::formatv("{0:g}", value).str(); };
   return {{"schedule", args_.schedule},
-          {"steps", std::to_string(args_.steps)},
+          // Without a decay, the number of steps is only where the run ends.
+          {"steps", args_.schedule == "constant" ? "any" : std::to_string(args_.steps)},
           {"warmup", std::to_string(args_.warmup)},
-          {"lr", text(args_.learningRate)},
-          {"min-lr", text(args_.minimumRate)},
-          {"beta1", text(args_.beta1)},
-          {"beta2", text(args_.beta2)},
-          {"eps", text(args_.eps)},
-          {"weight-decay", text(args_.weightDecay)},
-          {"clip", text(args_.clip)}};
+          {"lr", shortest(args_.learningRate)},
+          {"min-lr", shortest(args_.minimumRate)},
+          {"beta1", shortest(args_.beta1)},
+          {"beta2", shortest(args_.beta2)},
+          {"eps", shortest(args_.eps)},
+          {"weight-decay", shortest(args_.weightDecay)},
+          {"clip", shortest(args_.clip)}};
 }
 
 llvm::Error Run::open() {
@@ -122,8 +135,8 @@ llvm::Error Run::open() {
     return makeError("--min-lr is above --lr");
   if (args_.evalEvery > 0 && args_.evalFraction == 0)
     return makeError("--eval-every needs --eval-fraction, the part of the data to evaluate on");
-  if (!args_.resume && args_.weights.empty() && !args_.init)
-    return makeError("nothing to start from: give --weights, --init or --resume");
+  if (!args_.resume && !hasStart())
+    return makeError("nothing to start from: give --weights, --init, --resume or --resume-from");
 
   llvm::Expected<Executable> executable = Executable::load(args_.executable);
   if (!executable)
@@ -180,14 +193,22 @@ llvm::Error Run::start() {
       return found.takeError();
     latest = std::move(*found);
   }
-  if (args_.resume && latest.empty() && args_.weights.empty() && !args_.init)
-    return makeError(args_.checkpointDir + ": there is no checkpoint to resume; give --weights or "
-                                           "--init to start from");
+  if (latest.empty() && !hasStart())
+    return makeError(args_.checkpointDir + ": there is no checkpoint to resume");
   if (!args_.resume && !latest.empty())
     return makeError(args_.checkpointDir + ": there are checkpoints of an earlier run: --resume "
                                            "continues it, another folder starts anew");
   if (!latest.empty()) {
     if (llvm::Error error = resume(latest))
+      return error;
+    savedStep_ = progress_.step;
+  } else if (!args_.resumeFrom.empty()) {
+    llvm::Expected<std::string> other = latestCheckpoint(args_.resumeFrom);
+    if (!other)
+      return other.takeError();
+    if (other->empty())
+      return makeError(args_.resumeFrom + ": there is no checkpoint to resume");
+    if (llvm::Error error = resume(*other))
       return error;
   } else if (args_.init) {
     if (llvm::Error error = program_->initialize(uint64_t(*args_.init)))
@@ -224,9 +245,8 @@ llvm::Error Run::resume(const std::string &folder) {
     return differs("written with data of " + llvm::Twine(saved.dataTokens) + " tokens, " +
                    args_.data + " has " + llvm::Twine(progress_.dataTokens));
   if (saved.evaluationFraction != progress_.evaluationFraction)
-    return differs(llvm::formatv("written with --eval-fraction {0}, now it is {1}",
-                                 saved.evaluationFraction, progress_.evaluationFraction)
-                       .str());
+    return differs("written with --eval-fraction " + shortest(saved.evaluationFraction) +
+                   ", now it is " + shortest(progress_.evaluationFraction));
   if (args_.seed && saved.seed != progress_.seed)
     return differs("written with --seed " + llvm::Twine(saved.seed) + ", now it is " +
                    llvm::Twine(progress_.seed));
@@ -237,7 +257,6 @@ llvm::Error Run::resume(const std::string &folder) {
   if (llvm::Error error = program_->restore(*checkpoint))
     return error;
   progress_ = saved;
-  savedStep_ = saved.step;
   resumedFrom_ = folder;
   companions_ = companionFiles(folder);
   return llvm::Error::success();
@@ -278,7 +297,7 @@ llvm::Error Run::train() {
     progress_.dataPosition += program_->batch();
     progress_.tokensSeen += uint64_t(tokensPerStep);
     last_ = *result;
-    bool good = std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
+    const bool good = std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
 
     const bool isLast = progress_.step == steps;
     auto isDue = [&](int64_t every) { return isLast || (every && progress_.step % every == 0); };
@@ -311,29 +330,28 @@ llvm::Error Run::train() {
         return makeError(args_.log + ": " + code.message());
       }
     }
+    if (!std::isfinite(result->loss))
+      return notFinite("the loss is " + shortest(result->loss));
     if (!good)
-      return notFinite(progress_.step, *result);
+      return notFinite("the gradient norm is " + shortest(result->gradientNorm) +
+                       ", while the loss is " + shortest(result->loss));
     if (evaluation && !std::isfinite(*evaluation))
-      return makeError("step " + llvm::Twine(progress_.step) +
-                       ": the evaluation loss is not finite; no checkpoint is written");
-    if (folder_ && isDue(args_.checkpointEvery))
+      return notFinite("the evaluation loss is " + shortest(*evaluation));
+    if (folder_ && !isLast && isDue(args_.checkpointEvery))
       if (llvm::Error error = saveCheckpoint())
         return error;
   }
+  if (folder_ && savedStep_ != progress_.step)
+    return saveCheckpoint();
   return llvm::Error::success();
 }
 
-llvm::Error Run::notFinite(uint64_t step, const StepResult &result) const {
-  std::string what = std::isfinite(result.loss)
-                         ? llvm::formatv("the gradient norm is {0} (the loss is {1}: the backward "
-                                         "pass overflows)",
-                                         result.gradientNorm, result.loss)
-                         : llvm::formatv("the loss is {0}", result.loss);
+llvm::Error Run::notFinite(const llvm::Twine &what) const {
   std::string kept = savedStep_ > 0
                          ? "the checkpoint of step " + std::to_string(savedStep_) + " is kept"
                          : std::string("there is no earlier checkpoint");
-  return makeError("step " + llvm::Twine(step) + ": " + what + "; training stops, " + kept +
-                   ": lower --lr, or set --clip");
+  return makeError("step " + llvm::Twine(progress_.step) + ": " + what + "; training stops, " +
+                   kept + ": lower --lr, or set --clip");
 }
 
 llvm::Expected<double> Run::evaluate() {
@@ -357,6 +375,10 @@ llvm::Error Run::saveCheckpoint() {
     llvm::Expected<HostTensor> tensor = program_->state(part, index);
     if (!tensor)
       return tensor.takeError();
+    // What has overflowed in the last update is found in the next step, too late for this.
+    if (std::optional<size_t> element = tensor->firstNotFinite())
+      return notFinite("state " + tensor->name + " is not finite: element " +
+                       llvm::Twine(*element) + " is " + shortest(tensor->numbers()[*element]));
     bytes = std::move(tensor->bytes);
     return llvm::Error::success();
   };

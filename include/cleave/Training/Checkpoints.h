@@ -78,6 +78,10 @@ private:
   std::vector<llvm::StringRef> modelBytes_, optimizerBytes_;
 };
 
+/// The folder of the newest checkpoint in the folder of a run; "" if there is none. An error if
+/// `latest` is damaged or names a folder that is not there.
+llvm::Expected<std::string> latestCheckpoint(const std::string &path);
+
 class CheckpointFolder {
 public:
   struct Options {
@@ -91,9 +95,7 @@ public:
   static llvm::Expected<CheckpointFolder> open(llvm::StringRef path, const Options &options);
 
   const std::string &path() const { return path_; }
-  /// The folder of the newest checkpoint; "" if there is none. An error if `latest` names a folder
-  /// that is not there.
-  llvm::Expected<std::string> latest() const;
+  llvm::Expected<std::string> latest() const { return latestCheckpoint(path_); }
   /// Writes a checkpoint, makes it the latest, and removes the oldest ones. The files at `copies`
   /// (config.json, tokenizer, ...) go into it too.
   llvm::Error save(const Progress &progress, const CheckpointContents &contents,
