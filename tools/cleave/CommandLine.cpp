@@ -155,8 +155,19 @@ void addRun(CLI::App &app, RunArgs &a) {
 void addTrain(CLI::App &app, TrainArgs &a) {
   CLI::App *c = app.add_subcommand("train", "Train a model with a compiled train_step");
   auto count = CLI::Range(int64_t(0), int64_t(1) << 40);
-  auto nonNegative = CLI::Range(0.0, 1e30);
-  auto belowOne = CLI::Range(0.0, 0.9999999999);
+  auto number = [](auto isGood, const char *what, const char *name) {
+    return CLI::Validator(
+        [=](std::string &text) {
+          double value;
+          bool good = CLI::detail::lexical_cast(text, value) && isGood(value);
+          return good ? std::string() : text + " is not a " + what;
+        },
+        name);
+  };
+  auto nonNegative =
+      number([](double x) { return x >= 0 && x < 1e300; }, "finite number of at least 0", ">= 0");
+  auto belowOne = number([](double x) { return x >= 0 && x < 1; },
+                         "number of at least 0 and below 1", "[0, 1)");
   c->add_option("executable", a.executable, "The .cleave file, compiled with --entry train_step")
       ->required();
   auto *weights =

@@ -36,13 +36,17 @@ double secondsSince(Clock::time_point start) {
 
 std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f2} MB", 1e-6 * double(bytes)); }
 
-/// The shortest text that reads as the same number.
+/// As `%g` writes it, but with all digits that the number needs.
 std::string shortest(double value) {
   if (std::isnan(value))
     return "nan"; // Whatever its sign.
   char buffer[32];
-  return std::string(buffer, std::to_chars(buffer, std::end(buffer), value).ptr);
+  return std::string(
+      buffer, std::to_chars(buffer, std::end(buffer), value, std::chars_format::general).ptr);
 }
+
+/// The setting of --steps where they decide nothing but the end of the run.
+const std::string kAnySteps = "any";
 
 /// JSON has no NaN.
 json::Value numberOrNull(double value) {
@@ -119,7 +123,7 @@ Schedule Run::schedule() const {
 std::map<std::string, std::string> Run::settings() const {
   return {{"schedule", args_.schedule},
           // Without a decay, the number of steps is only where the run ends.
-          {"steps", args_.schedule == "constant" ? "any" : std::to_string(args_.steps)},
+          {"steps", args_.schedule == "constant" ? kAnySteps : std::to_string(args_.steps)},
           {"warmup", std::to_string(args_.warmup)},
           {"lr", shortest(args_.learningRate)},
           {"min-lr", shortest(args_.minimumRate)},
@@ -251,7 +255,8 @@ llvm::Error Run::resume(const std::string &folder) {
     return differs("written with --seed " + llvm::Twine(saved.seed) + ", now it is " +
                    llvm::Twine(progress_.seed));
   for (const auto &[name, now] : settings())
-    if (auto it = saved.settings.find(name); it != saved.settings.end() && it->second != now)
+    if (auto it = saved.settings.find(name); it != saved.settings.end() && it->second != now &&
+                                             it->second != kAnySteps && now != kAnySteps)
       reportWarning("train",
                     folder + ": written with --" + name + " " + it->second + ", now it is " + now);
   if (llvm::Error error = program_->restore(*checkpoint))

@@ -51,7 +51,7 @@ def main():
     lines = stderr.splitlines()
     if len(lines) != 1 or not stderr.endswith("\n"):
         problems.append(f"{len(lines)} lines on stderr, expected one")
-    elif not re.match(r"cleave( compile| run| verify| inspect| explain)?: error: \S", lines[0]):
+    elif not re.match(r"cleave( compile| run| train| verify| inspect| explain)?: error: \S", lines[0]):
         problems.append("the line does not start with `cleave SUBCOMMAND: error: `")
     after = files_of(arguments.folder)
     if after != before:
