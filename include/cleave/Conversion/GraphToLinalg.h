@@ -11,8 +11,8 @@
 namespace cleave {
 
 /// Builds a function of the kernel's name and type at the builder's insertion point, with the body
-/// on tensors in linalg, tensor and arith (see the pass of the same name). The kernel's named ops are
-/// replaced by their decompositions. Null after a reported error.
+/// on tensors in linalg, tensor and arith (see the pass of the same name). The kernel's named ops
+/// are replaced by their decompositions. Null after a reported error.
 mlir::func::FuncOp lowerKernelToLinalg(mlir::OpBuilder &builder, exec::KernelOp kernel);
 
 } // namespace cleave

@@ -18,10 +18,10 @@ struct ExecutableOptions {
   uint64_t tokenLimit = 0; ///< ids in input_ids and labels are below; 0: unchecked
 };
 
-/// The bytes of an executable: the 64-byte header and the FlatBuffer of schema/executable.fbs. `module`
-/// holds the mesh, the states, kernels and entries of the exec dialect, with all buffers placed;
-/// `objects` are its kernels, compiled. Equal modules give equal bytes. On failure an error has been
-/// emitted.
+/// The bytes of an executable: the 64-byte header and the FlatBuffer of schema/executable.fbs.
+/// `module` holds the mesh, the states, kernels and entries of the exec dialect, with all buffers
+/// placed; `objects` are its kernels, compiled. Equal modules give equal bytes. On failure an error
+/// has been emitted.
 mlir::FailureOr<std::string> writeExecutable(mlir::ModuleOp module,
                                              llvm::ArrayRef<HostKernelObject> objects,
                                              const ExecutableOptions &options);

@@ -52,8 +52,8 @@ private:
 };
 
 /// The time in which a buffer's bytes may not be used for anything else. Time is stream 0's: slot
-/// 2p + 1 is while its instruction at position p runs, slot 2p is just before that, when what p waits
-/// for has completed: p may write where a collective that it waits for has read.
+/// 2p + 1 is while its instruction at position p runs, slot 2p is just before that, when what p
+/// waits for has completed: p may write where a collective that it waits for has read.
 class Lifetimes {
 public:
   struct Range {
