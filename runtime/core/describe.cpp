@@ -17,12 +17,15 @@ using Json = nlohmann::ordered_json;
 const char *const kStateKinds[] = {"weight", "gradient", "optimizer", "cache", "other"};
 const char *const kReductions[] = {"sum", "max", "min"};
 
+/// Axes as strategy files name them: `tp`, or a part like `tp:(1)2`.
 Json axesJson(std::span<const AxisPart> parts, const Mesh &mesh) {
   Json axes = Json::array();
-  for (const AxisPart &part : parts)
-    axes.push_back(part.preSize == 1 && part.size == mesh.axisSize(part.axis)
-                       ? mesh.axisName(part.axis)
-                       : mesh.toString(part));
+  for (const AxisPart &part : parts) {
+    std::string text = mesh.axisName(part.axis);
+    if (part.preSize != 1 || part.size != mesh.axisSize(part.axis))
+      text += absl::StrCat(":(", part.preSize, ")", part.size);
+    axes.push_back(std::move(text));
+  }
   return axes;
 }
 

@@ -10,7 +10,7 @@ a block, one marked `text` shows output: every line of it other than `...` must 
 block printed, in that order; white space counts once, and `...` ends a line that goes on. A block marked `sh exit 2` must end with that
 status. A block marked `c FILE` must occur in that file as it stands, apart from indentation.
 `$CLEAVE_PREFIX` is a folder where the runtime is installed. Links between pages and to files
-of the repository must lead somewhere.
+of the repository must lead somewhere, and `cleave-...` in running text must be a tool or a pass.
 """
 import argparse
 import os
@@ -55,8 +55,17 @@ def broken_links(page, repository):
             yield f"{page.relative_to(repository)}:{line}: the link to {target} leads nowhere"
 
 
-def run_page(page, repository, environment):
+def unknown_names(page, repository, names):
+    text = FENCE.sub(lambda block: "\n" * block.group(0).count("\n"), page.read_text())
+    for match in re.finditer(r"`(cleave-[a-z0-9-]+)`", text):
+        if match.group(1) not in names:
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{page.relative_to(repository)}:{line}: {match.group(1)} is no tool and no pass"
+
+
+def run_page(page, repository, environment, names):
     failures, ran, output = list(broken_links(page, repository)), 0, None
+    failures += unknown_names(page, repository, names)
     with tempfile.TemporaryDirectory() as scratch:
         for child in repository.iterdir():
             if child.name not in (".git", "build"):
@@ -108,10 +117,14 @@ def main():
                         prefix], check=True, stdout=subprocess.DEVNULL)
         environment = {**os.environ, "PATH": path, "CLEAVE_PREFIX": prefix, "CC": "clang",
                        "CFLAGS": arguments.cflags}
+        passes = subprocess.run(["cleave-opt", "--help"], env=environment, check=True, text=True,
+                                stdout=subprocess.PIPE).stdout
+        names = {tool.name for tool in pathlib.Path(arguments.bin).iterdir()}
+        names |= set(re.findall(r"--(cleave-[a-z0-9-]+)", passes))
         for page in pages:
             if arguments.only not in str(page.relative_to(repository)):
                 continue
-            ran, failures = run_page(page, repository, environment)
+            ran, failures = run_page(page, repository, environment, names)
             total += ran
             failed += len(failures)
             for failure in failures:

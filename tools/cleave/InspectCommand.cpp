@@ -145,7 +145,7 @@ void printEntry(const json::Object &entry, const json::Object &root) {
   double total = 0;
   for (const Summary &group : groups) {
     llvm::outs() << llvm::formatv(
-        "    {0,-18} over {1,-8} {2,5} x  {3,12} sent by each device{4}\n", group.kind, group.axes,
+        "    {0,-18} over {1,-10} {2,5} x  {3,12} sent by each device{4}\n", group.kind, group.axes,
         group.count, bytesText(group.ringBytes), group.small ? "  (payloads up to 64 bytes)" : "");
     total += group.ringBytes;
   }
