@@ -26,6 +26,11 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
         function.emitError("kernels can be formed in a function of one block only");
         return signalPassFailure();
       }
+      for (Operation &op : function.front())
+        if (op.getNumRegions() != 0) {
+          op.emitOpError("has regions, which the host can not run yet");
+          return signalPassFailure();
+        }
       if (failed(prepareKernels(function)))
         return signalPassFailure();
       KernelGrouping grouping(function);

@@ -117,11 +117,13 @@ LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
   return success();
 }
 
-/// Every axis of the mesh once: those of the dimensions in order, then what is left.
+/// Every axis of the mesh once: those of the dimensions in order, those that the value is partial
+/// over, then what is left, along which copies are equal.
 static AxisList allAxes(const Mesh &mesh, const Layout &layout) {
   AxisList axes, rest;
   for (const AxisList &dim : layout.dims)
     llvm::append_range(axes, dim);
+  llvm::append_range(axes, layout.partial);
   for (uint32_t i = 0; i < mesh.axes().size(); ++i)
     llvm::append_range(rest, subtractAxes(AxisList{mesh.axis(i)}, axes));
   llvm::append_range(axes, rest);
@@ -130,8 +132,9 @@ static AxisList allAxes(const Mesh &mesh, const Layout &layout) {
 
 std::pair<ExprAttr, ExprAttr> EntryLowering::permuteExprs(const Layout &before,
                                                           const Layout &after) {
-  // A block has one number; a device holds the block of its digits along the layout's axes. Of
-  // equal copies each device takes the one whose remaining digits are numbered alike.
+  // A block (or part of one, where the value is partial) has one number; a device holds the block
+  // of its digits along the layout's axes. Of equal copies each device takes the one whose
+  // remaining digits are numbered alike.
   AxisList source = allAxes(*mesh_, before), target = allAxes(*mesh_, after);
   auto deviceOf = [&](const AxisList &numbered, const AxisList &placed) {
     ExprAttr number = coordinate(axisListOf(builder_.getContext(), *mesh_, numbered));

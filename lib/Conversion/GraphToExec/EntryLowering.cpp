@@ -204,6 +204,8 @@ LogicalResult EntryLowering::lowerInvoke(InvokeOp op) {
 }
 
 LogicalResult EntryLowering::lowerSingleOp(Operation *op) {
+  if (op->getNumRegions() != 0)
+    return op->emitOpError("has regions, which the host can not run yet");
   SmallVector<RankedTensorType> operandTypes, resultTypes;
   SmallVector<Value> inputs, outputs;
   for (Value operand : op->getOperands()) {

@@ -151,3 +151,24 @@ func.func @started(%x: !p {cleave.input = "x"}, %v: !s {cleave.input = "v"})
   %2 = cleave.collective_permute %1 : !s -> !t
   return %2, %1, %1, %3 : !t, !s, !s, !s
 }
+
+// -----
+
+// Parts of a partial value are no copies of each other: a permute keeps them apart. A block and its
+// part of the sum go to the device that is to hold both; the rest of the number tells copies apart.
+
+// CHECK-LABEL: exec.entry @parts
+// CHECK-SAME:  axes [#cleave.axes<["a", "b", "c"]>, #cleave.axes<["c", "b", "a"]>, #cleave.axes<["b"]>]
+// CHECK:       exec.collective permute
+// CHECK-SAME:  peer = #exec.expr<0, coord 0, 4, div, 2, rem, 1, mul, add, coord 0, 2, div, 2, rem, 2, mul, add, coord 0, 1, div, 2, rem, 4, mul, add>
+// CHECK-SAME:  sender = #exec.expr<0, coord 1, 4, div, 2, rem, 4, mul, add, coord 1, 2, div, 2, rem, 2, mul, add, coord 1, 1, div, 2, rem, 1, mul, add>
+cleave.mesh @mesh = <["a"=2, "b"=2, "c"=2]>
+!p = tensor<2x4xf32, #cleave.shard<@mesh, [{"a"}, {}], global=[4, 4], unreduced={"b"}>>
+!q = tensor<2x4xf32, #cleave.shard<@mesh, [{"c"}, {}], global=[4, 4], unreduced={"b"}>>
+!r = tensor<2x4xf32, #cleave.shard<@mesh, [{"c"}, {}], global=[4, 4]>>
+func.func @parts(%x: !p {cleave.input = "x"}) -> (!r {cleave.output = "y"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = cleave.collective_permute %x : !p -> !q
+  %1 = cleave.all_reduce %0 sum over ["b"] : !q -> !r
+  return %1 : !r
+}
