@@ -281,7 +281,6 @@ void Chooser::evaluate(const FactorAxes &axes) {
     choice.operandBytes.push_back(reshard(tensor, tensor.layout, layout));
     choice.operands.push_back(std::move(layout));
   }
-  AxisList partial = partialAxes(rule, axes);
   Reduction kind = Reduction::Sum;
   for (auto [factor, list] : llvm::zip(rule.factors, axes))
     if (factor.kind == FactorKind::Reduction && !list.empty())
@@ -289,8 +288,8 @@ void Chooser::evaluate(const FactorAxes &axes) {
   for (auto [factors, tensor] : llvm::zip(rule.results, results)) {
     Layout layout =
         factors.empty() ? Layout::replicated(tensor.shape.size()) : tensorLayout(factors, axes);
-    layout.partial = partial;
-    layout.partialKind = partial.empty() ? Reduction::Sum : kind;
+    layout.partial = partialAxes(rule, factors, axes);
+    layout.partialKind = layout.partial.empty() ? Reduction::Sum : kind;
     choice.resultBytes += reshard(tensor, layout, tensor.layout);
     choice.results.push_back(std::move(layout));
   }

@@ -26,6 +26,20 @@ AxisList cleave::partialAxes(const FactorRule &rule, const FactorAxes &axes) {
   return sortedAxes(partial);
 }
 
+bool cleave::hasFactor(const TensorFactors &tensor, uint16_t factor) {
+  return llvm::any_of(tensor,
+                      [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
+}
+
+AxisList cleave::partialAxes(const FactorRule &rule, const TensorFactors &result,
+                             const FactorAxes &axes) {
+  AxisList partial;
+  for (auto [index, factor] : llvm::enumerate(rule.factors))
+    if (factor.kind == FactorKind::Reduction && !axes[index].empty() && !hasFactor(result, index))
+      partial.append(axes[index].begin(), axes[index].end());
+  return sortedAxes(partial);
+}
+
 unsigned cleave::countSplitFactors(const FactorRule &rule, const DimFactors &dim) {
   return llvm::count_if(dim, [&](uint16_t factor) { return rule.factors[factor].size > 1; });
 }
@@ -157,8 +171,10 @@ std::string cleave::checkRule(const FactorRule &rule,
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
     if (!inOperands.test(index) && !inResults.test(index))
       return ("factor " + llvm::Twine(index) + " is in no operand and no result").str();
-    if (factor.kind == FactorKind::Reduction && inResults.test(index))
-      return ("reduction factor " + llvm::Twine(index) + " is in a result").str();
+    if (factor.kind == FactorKind::Reduction && inResults.test(index) &&
+        llvm::all_of(rule.results,
+                     [&](const TensorFactors &result) { return hasFactor(result, index); }))
+      return ("reduction factor " + llvm::Twine(index) + " is in every result").str();
   }
   auto tooWide = [&](uint32_t mask) {
     return rule.operands.size() < 32 && (mask >> rule.operands.size()) != 0;

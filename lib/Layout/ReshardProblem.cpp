@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Twine.h"
+#include <deque>
 
 using namespace cleave;
 
@@ -83,6 +84,7 @@ private:
   void placeAll();
   bool splitAtoms(AxisList list);
   bool sumsOver(uint32_t op, const AxisList &axes) const;
+  llvm::SmallVector<uint32_t, 2> resultsSummedOver(uint32_t op, const AxisList &axes) const;
   ReductionPlacement placeOver(size_t atom);
   int64_t priceOfReducing(uint32_t value, size_t atom);
   void require();
@@ -266,6 +268,17 @@ bool Solver::sumsOver(uint32_t op, const AxisList &axes) const {
   return false;
 }
 
+/// The results that the op makes partial over `axes`.
+llvm::SmallVector<uint32_t, 2> Solver::resultsSummedOver(uint32_t op, const AxisList &axes) const {
+  const FactorRule &rule = problem.classes[problem.ops[op].opClass].rule;
+  const FactorAxes &split = solution.choiceOf(problem, op).axes;
+  llvm::SmallVector<uint32_t, 2> results;
+  for (auto [tensor, value] : llvm::zip(rule.results, problem.ops[op].results))
+    if (axesOverlap(partialAxes(rule, tensor, split), axes))
+      results.push_back(value);
+  return results;
+}
+
 /// What reducing a value over one more list costs beside those over which it is reduced anyway: one
 /// collective over both sends less than two.
 int64_t Solver::priceOfReducing(uint32_t value, size_t atom) {
@@ -302,8 +315,10 @@ ReductionPlacement Solver::placeOver(size_t atom) {
     if (!hasOp.test(value) && reduced[value].empty() && axesOverlap(layout.partial, axes))
       ops.push_back({{}, llvm::ArrayRef(numbers[value]), 0, 0, true, true});
   }
-  // Per (class, choice): whether it sums over these axes, or splits its work over them.
+  // Per (class, choice): whether it sums over these axes, or splits its work over them. A result
+  // that has all the factors summed over is whole.
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, std::pair<bool, bool>> known;
+  std::deque<llvm::SmallVector<uint32_t, 2>> summed;
   for (uint32_t i = 0; i < problem.ops.size(); ++i) {
     const ReshardProblem::Op &op = problem.ops[i];
     const FactorRule &rule = problem.classes[op.opClass].rule;
@@ -312,10 +327,12 @@ ReductionPlacement Solver::placeOver(size_t atom) {
       entry->second = {sumsOver(i, axes),
                        llvm::any_of(solution.choiceOf(problem, i).axes,
                                     [&](const AxisList &list) { return axesOverlap(list, axes); })};
+    llvm::ArrayRef<uint32_t> results = op.results;
+    if (entry->second.first && results.size() > 1)
+      results = summed.emplace_back(resultsSummedOver(i, axes));
     // What is reduced at once is no source.
-    bool isSource =
-        entry->second.first && !op.results.empty() && reduced[op.results.front()].empty();
-    ops.push_back({op.operands, op.results, rule.jointlyLinear, rule.separatelyLinear, isSource,
+    bool isSource = entry->second.first && !results.empty() && reduced[results.front()].empty();
+    ops.push_back({op.operands, results, rule.jointlyLinear, rule.separatelyLinear, isSource,
                    entry->second.second});
   }
   llvm::BitVector mustBeWhole(problem.values.size());

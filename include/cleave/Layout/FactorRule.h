@@ -12,7 +12,7 @@ namespace cleave {
 
 enum class FactorKind : uint8_t {
   PassThrough,     ///< iterations independent; operands and results shard alike
-  Reduction,       ///< absent from results; a sharded factor gives a partial result
+  Reduction,       ///< sharded, it makes the results that lack it partial
   NeedReplication, ///< must be whole inside the op
   Permutation,     ///< passes through, but shards exchange edges (halo, ring)
 };
@@ -71,8 +71,13 @@ bool isRepresentable(const FactorRule &rule, const TensorFactors &tensor, const 
 /// Number of a dimension's factors that are larger than 1. A dimension with fewer than two shards
 /// like a plain one, unevenly too.
 unsigned countSplitFactors(const FactorRule &rule, const DimFactors &dim);
-/// Axes over which the results are partial: those of sharded Reduction factors.
+/// True if a dimension of `tensor` maps to the factor.
+bool hasFactor(const TensorFactors &tensor, uint16_t factor);
+/// Axes over which some result is partial: those of sharded Reduction factors.
 AxisList partialAxes(const FactorRule &rule, const FactorAxes &axes);
+/// Axes over which one result is partial: those of sharded Reduction factors that it lacks. (The
+/// gradient of keys sums over queries, that of queries has a row for each.)
+AxisList partialAxes(const FactorRule &rule, const TensorFactors &result, const FactorAxes &axes);
 /// Projects a tensor's layout onto the rule's factors: axes of a compound dimension are dealt to
 /// its factors major to minor, each taking what divides it. The inverse of tensorLayout where
 /// possible; otherwise the longest prefix that fits. Returns one list a factor (empty if

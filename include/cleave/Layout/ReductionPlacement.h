@@ -22,7 +22,8 @@ struct ReductionOp {
   llvm::ArrayRef<uint32_t> results;
   uint32_t jointlyLinear = 0; ///< see FactorRule
   uint32_t separatelyLinear = 0;
-  /// A sum over a factor that the axes shard: the results are partial whatever the operands are.
+  /// A sum over a factor that the axes shard: `results`, those that lack the factor, are partial
+  /// whatever the operands are.
   bool source = false;
   /// The op splits its work over the axes, so that its operands must be whole over them.
   bool usesAxes = false;

@@ -297,7 +297,7 @@ func.func @f(%arg0: tensor<8x8xf32>) {
 // -----
 
 func.func @f(%arg0: tensor<8xf32>) {
-  // expected-error @below {{'cleave.sharding_rule' does not fit the op: reduction factor 0 is in a result}}
+  // expected-error @below {{'cleave.sharding_rule' does not fit the op: reduction factor 0 is in every result}}
   %0 = arith.addf %arg0, %arg0 {cleave.sharding_rule = #cleave.sharding_rule<([i], [i]) -> ([i]) {i=8} reduction={i}>} : tensor<8xf32>
   return
 }

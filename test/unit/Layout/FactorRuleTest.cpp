@@ -53,6 +53,19 @@ TEST(FactorRuleTest, PartialAxesAreSorted) {
   EXPECT_EQ(partialAxes(rule, {{kC, kA1}, {kA0}}), (AxisList{kA, kC}));
 }
 
+TEST(FactorRuleTest, AResultIsPartialOverTheSumsItLacks) {
+  // [m, k] -> row sums [m] and column sums [k].
+  FactorRule rule;
+  uint16_t m = rule.addFactor(8, FactorKind::Reduction);
+  uint16_t k = rule.addFactor(6, FactorKind::Reduction);
+  rule.operands = {{{m}, {k}}};
+  rule.results = {{{m}}, {{k}}};
+  FactorAxes axes{{kA}, {kB}};
+  EXPECT_EQ(partialAxes(rule, axes), (AxisList{kA, kB}));
+  EXPECT_EQ(partialAxes(rule, rule.results[0], axes), AxisList{kB});
+  EXPECT_EQ(partialAxes(rule, rule.results[1], axes), AxisList{kA});
+}
+
 TEST(FactorRuleTest, CompoundDealsAxesMajorToMinor) {
   FactorRule rule = splitRule(2, 6);
   const TensorFactors &merged = rule.operands[0];
@@ -134,7 +147,7 @@ TEST(FactorRuleTest, CheckRule) {
 
   bad = good;
   bad.results[0][1] = {1};
-  EXPECT_EQ(checkRule(bad, {{8, 10}, {10, 6}}, {{8, 10}}), "reduction factor 1 is in a result");
+  EXPECT_EQ(checkRule(bad, {{8, 10}, {10, 6}}, {{8, 10}}), "reduction factor 1 is in every result");
   bad = good;
   bad.addFactor(4);
   EXPECT_EQ(checkRule(bad, {{8, 10}, {10, 6}}, {{8, 6}}),

@@ -236,6 +236,29 @@ TEST(ReshardProblem, SumsOverUnrelatedPartsOfAnAxis) {
   EXPECT_TRUE(solution.produced[sum].partial.empty());
 }
 
+// An op whose first result sums over a factor that its second one has.
+TEST(ReshardProblem, OneResultIsPartialAndOneIsNot) {
+  EinsumProgram p({{"cp", 4}}, {{'s', 16}, {'k', 8}});
+  Plan cp{{'s', "cp"}};
+  uint32_t x = p.argument("sk", cp), sums = p.op({x}, "k", {}, {});
+  uint32_t rows = p.argument("sk", cp);
+  ReshardProblem::OpClass &c = p.problem.classes[0];
+  c.rule.results.push_back(c.rule.operands[0]);
+  c.results.push_back({p.problem.values[rows].shape, 4, p.problem.values[rows].planned});
+  p.problem.ops[0].results.push_back(rows);
+  ASSERT_EQ(p.problem.check(), "");
+  p.returns(p.add(sums, sums));
+  p.returns(rows, cp);
+  ReshardPlanner planner(p.mesh);
+  ReshardSolution solution = solveReshards(p.problem, planner);
+  EXPECT_EQ(solution.produced[sums].partial, p.axesOf("cp"));
+  EXPECT_TRUE(solution.produced[rows].partial.empty());
+  EXPECT_EQ(solution.produced[rows].dims[0], p.axesOf("cp"));
+  CollectiveCount count = countCollectives(p, solution, planner);
+  EXPECT_EQ(count[CollectiveKind::AllReduce], 1) << count.text();
+  EXPECT_EQ(count.total(), 1) << count.text();
+}
+
 TEST(ReshardProblem, NoteOfWhatCannotBeSplit) {
   EinsumProgram p({{"cp", 4}}, {{'b', 8}, {'s', 16}, {'e', 16}});
   Plan cp{{'s', "cp"}};

@@ -19,13 +19,13 @@ Layout cleave::layoutOfSharding(ShardingAttr sharding, Type type, const Mesh &me
 
 static bool hasBit(uint32_t mask, unsigned index) { return index < 32 && (mask >> index & 1); }
 
-/// Checks the partial axes of the operands and computes those of the results.
-static bool inferPartial(const OpLayouts &op, AxisList &result, Reduction &kind, std::string &why) {
+/// Checks the partial axes of the operands and computes those that the results have from them; the
+/// op's own sums come on top. `kind` is that of the op's own reduction.
+static bool inferPassed(const OpLayouts &op, AxisList &result, Reduction &kind, std::string &why) {
   const FactorRule &rule = op.rule;
   AxisList used;
   for (const AxisList &axes : op.axes)
     used.append(axes.begin(), axes.end());
-  AxisList own = partialAxes(rule, op.axes);
   kind = Reduction::Sum;
   for (auto [factor, axes] : llvm::zip(rule.factors, op.axes))
     if (factor.kind == FactorKind::Reduction && !axes.empty())
@@ -76,7 +76,6 @@ static bool inferPartial(const OpLayouts &op, AxisList &result, Reduction &kind,
   }
   if (joint)
     passed.append(joint->begin(), joint->end());
-  passed.append(own.begin(), own.end());
   result = sortedAxes(passed);
   return true;
 }
@@ -103,11 +102,14 @@ std::optional<OpLayouts> cleave::inferOpLayouts(Operation *op, const Mesh &mesh,
   if (!axes)
     return std::nullopt;
   layouts.axes = std::move(*axes);
-  AxisList partial;
+  AxisList passed;
   Reduction kind;
-  if (!inferPartial(layouts, partial, kind, why))
+  if (!inferPassed(layouts, passed, kind, why))
     return std::nullopt;
   for (auto [i, layout] : llvm::enumerate(layouts.results)) {
+    AxisList partial = partialAxes(layouts.rule, layouts.rule.results[i], layouts.axes);
+    partial.append(passed.begin(), passed.end());
+    partial = sortedAxes(partial);
     if (layout.partial == partial && (partial.empty() || layout.partialKind == kind))
       continue;
     why = "result " + std::to_string(i) + " should be unreduced over " + toString(mesh, partial) +
