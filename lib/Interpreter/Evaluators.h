@@ -48,6 +48,7 @@ void addShapeEvaluators(EvaluatorRegistry &registry);
 void addContractionEvaluators(EvaluatorRegistry &registry);
 void addIndexingEvaluators(EvaluatorRegistry &registry);
 void addNamedEvaluators(EvaluatorRegistry &registry);
+void addTrainingEvaluators(EvaluatorRegistry &registry);
 
 /// The evaluators of all graph ops without regions.
 const EvaluatorRegistry &graphEvaluators();

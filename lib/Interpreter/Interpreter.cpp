@@ -25,6 +25,7 @@ const EvaluatorRegistry &interpreter::graphEvaluators() {
     addContractionEvaluators(all);
     addIndexingEvaluators(all);
     addNamedEvaluators(all);
+    addTrainingEvaluators(all);
     return all;
   }();
   return registry;

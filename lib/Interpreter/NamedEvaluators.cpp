@@ -112,7 +112,8 @@ struct AttentionRow {
            (!op.getWindow() || query - key < static_cast<int64_t>(*op.getWindow()));
   }
 
-  void run(const double *q, double *result, int64_t batch, int64_t head, int64_t query) {
+  /// Returns the logarithm of the sum of exponentials.
+  double run(const double *q, double *result, int64_t batch, int64_t head, int64_t query) {
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
       if (!isVisible(query, j))
@@ -141,6 +142,7 @@ struct AttentionRow {
       for (int64_t d = 0; d < valueDim; ++d)
         result[d] += scores[j] / sum * value[d];
     }
+    return std::log(sum) + most;
   }
 };
 
@@ -154,9 +156,12 @@ void attention(AttentionOp op, Operands in, Results out) {
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t h = 0; h < heads; ++h)
-        for (int64_t g = 0; g < groups; ++g, ++n)
-          row.run(q.floats.data() + n * headDim, out[0].floats.data() + n * valueDim, b, h,
-                  offset + i);
+        for (int64_t g = 0; g < groups; ++g, ++n) {
+          double lse = row.run(q.floats.data() + n * headDim, out[0].floats.data() + n * valueDim,
+                               b, h, offset + i);
+          if (op.getLse())
+            out[1].floats[((b * heads + h) * groups + g) * queries + i] = lse;
+        }
 }
 
 void crossEntropy(CrossEntropyOp op, Operands in, Results out) {
@@ -177,7 +182,7 @@ void crossEntropy(CrossEntropyOp op, Operands in, Results out) {
     sum += std::log(total) + most - target;
     count += 1;
   }
-  out[0].floats[0] = sum / count;
+  out[0].floats[0] = sum / (op.getNormalizer() ? in[2].tensor->floats[0] : count);
   out[1].floats[0] = count;
 }
 } // namespace

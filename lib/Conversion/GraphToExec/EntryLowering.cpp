@@ -318,7 +318,7 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
 }
 
 LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
-  Type element = op.getType().getElementType();
+  Type element = op.getResult().getType().getElementType();
   if (!element.isF32() && !element.isBF16())
     return op.emitOpError("has the element type ")
            << element << ", which the host's attention does not do; f32 and bf16 work";

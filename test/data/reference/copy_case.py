@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # Copyright 2026 The Cleave Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Copies a reference case, keeping only the tensors that the forward tests read.
+"""Copies a reference case, keeping only the tensors that the tests read.
 
     copy_case.py SOURCE_FOLDER DESTINATION_FOLDER
 
 A case is a model's folder with reference.safetensors, what Hugging Face transformers computes with it
-in float64. Gradients and training traces are left out.
+in float64. What the forward tests read keeps that name; gradients and the trace of a training go to
+training.safetensors. Trained parameters and decoding are left out.
 """
 import json
 import pathlib
@@ -15,7 +16,8 @@ import struct
 import sys
 
 KEPT_FILES = ("config.json", "config.v4.json", "model.safetensors")
-KEPT_TENSORS = ("input_ids", "labels", "logits", "loss")
+FORWARD_TENSORS = ("input_ids", "labels", "logits", "loss")
+TRAINING_TENSORS = ("train.input_ids", "train.labels", "train.losses", "train.grad_norms")
 
 
 def read(path):
@@ -44,13 +46,18 @@ def main():
         if (source / name).exists():
             shutil.copyfile(source / name, destination / name)
     header, data = read(source / "reference.safetensors")
-    # Wide elements first keeps every tensor aligned.
-    names = sorted(KEPT_TENSORS, key=lambda name: header[name]["dtype"] not in ("I64", "F64"))
-    write(
-        destination / "reference.safetensors",
-        header,
-        {name: data[slice(*header[name]["data_offsets"])] for name in names},
-    )
+    gradients = [name for name in header if name.startswith("grad.")]
+    for file, names in (
+        ("reference.safetensors", list(FORWARD_TENSORS)),
+        ("training.safetensors", [*TRAINING_TENSORS, *gradients]),
+    ):
+        # Wide elements first keeps every tensor aligned.
+        names.sort(key=lambda name: header[name]["dtype"] not in ("I64", "F64"))
+        write(
+            destination / file,
+            header,
+            {name: data[slice(*header[name]["data_offsets"])] for name in names},
+        )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention.
+// attention and attention_grad.
 
 #include "ShardingRules.h"
 #include "Verification.h"
+#include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include <limits>
@@ -19,49 +20,71 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Valu
   SmallVector<int64_t> shape(tensorType(q).getShape());
   if (!shape.empty() && tensorType(v).getRank() > 0)
     shape.back() = tensorType(v).getShape().back();
-  build(builder, state, RankedTensorType::get(shape, tensorType(q).getElementType()), q, k, v,
-        Value(), builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr(),
+  build(builder, state, RankedTensorType::get(shape, tensorType(q).getElementType()),
+        /*lse=*/Type(), q, k, v, /*query_offset=*/Value(), builder.getF64FloatAttr(scale),
+        causal ? builder.getUnitAttr() : UnitAttr(),
         window ? builder.getI64IntegerAttr(*window) : IntegerAttr(),
         softcap ? builder.getF64FloatAttr(*softcap) : FloatAttr());
 }
 
-LogicalResult AttentionOp::verify() {
-  RankedTensorType q = getQ().getType(), k = getK().getType(), v = getV().getType();
+namespace {
+/// The shape of the logarithms of sums: [batch, kv_heads, q_groups, queries].
+SmallVector<int64_t> lseShape(RankedTensorType q) {
+  return {q.getDimSize(0), q.getDimSize(2), q.getDimSize(3), q.getDimSize(1)};
+}
+
+/// What attention and its gradient have in common.
+template <typename Op> LogicalResult verifyAttention(Op op) {
+  RankedTensorType q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType();
   if (q.getRank() != 5)
-    return emitOpError() << "expected q of rank 5, [batch, queries, kv_heads, q_groups, head_dim], "
-                            "found "
-                         << typeText(q);
+    return op.emitOpError()
+           << "expected q of rank 5, [batch, queries, kv_heads, q_groups, head_dim], found "
+           << typeText(q);
   if (k.getRank() != 4 || v.getRank() != 4)
-    return emitOpError() << "expected k and v of rank 4, [batch, keys, kv_heads, head_dim], found "
-                         << typeText(k) << " and " << typeText(v);
+    return op.emitOpError() << "expected k and v of rank 4, [batch, keys, kv_heads, head_dim], "
+                               "found "
+                            << typeText(k) << " and " << typeText(v);
   Type elementType = q.getElementType();
   int64_t keys = k.getDimSize(1);
-  if (failed(verifyOperand(*this, "k", getK(),
+  if (failed(verifyOperand(op, "k", op.getK(),
                            {q.getDimSize(0), keys, q.getDimSize(2), q.getDimSize(4)},
                            elementType)) ||
-      failed(verifyOperand(*this, "v", getV(),
+      failed(verifyOperand(op, "v", op.getV(),
                            {q.getDimSize(0), keys, q.getDimSize(2), v.getDimSize(3)}, elementType)))
     return failure();
-  if (!getScale().isFinite())
-    return emitOpError() << "expected a finite scale, found " << getScale().convertToDouble();
-  if (getWindow() && static_cast<int64_t>(*getWindow()) < 1)
-    return emitOpError() << "expected a window of at least 1, found "
-                         << static_cast<int64_t>(*getWindow()) << "; leave it out to see all keys";
-  if (getSoftcap() && !(getSoftcap()->isFinite() && getSoftcap()->convertToDouble() > 0.0))
-    return emitOpError() << "expected a finite softcap above 0, found "
-                         << getSoftcap()->convertToDouble() << "; leave it out for none";
-  return verifyResult(
-      *this, 0,
-      {q.getDimSize(0), q.getDimSize(1), q.getDimSize(2), q.getDimSize(3), v.getDimSize(3)},
-      elementType);
+  if (!op.getScale().isFinite())
+    return op.emitOpError() << "expected a finite scale, found " << op.getScale().convertToDouble();
+  if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < 1)
+    return op.emitOpError() << "expected a window of at least 1, found "
+                            << static_cast<int64_t>(*op.getWindow())
+                            << "; leave it out to see all keys";
+  if (op.getSoftcap() && !(op.getSoftcap()->isFinite() && op.getSoftcap()->convertToDouble() > 0.0))
+    return op.emitOpError() << "expected a finite softcap above 0, found "
+                            << op.getSoftcap()->convertToDouble() << "; leave it out for none";
+  return success();
+}
+
+/// The shape of attention's result.
+SmallVector<int64_t> resultShape(RankedTensorType q, RankedTensorType v) {
+  SmallVector<int64_t> shape(q.getShape());
+  shape.back() = v.getDimSize(3);
+  return shape;
+}
+} // namespace
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyAttention(*this)))
+    return failure();
+  RankedTensorType q = getQ().getType();
+  if (getLse() && failed(verifyResult(*this, 1, lseShape(q), computeType(q.getElementType()))))
+    return failure();
+  return verifyResult(*this, 0, resultShape(q, getV().getType()), q.getElementType());
 }
 
 FactorRule AttentionOp::getShardingRule() {
   RuleBuilder builder(*this);
-  uint16_t batch = builder.pass(0, 0, 0, 0);
-  builder.pass(0, 1, 0, 1);
-  uint16_t kvHeads = builder.pass(0, 2, 0, 2);
-  builder.pass(0, 3, 0, 3);
+  uint16_t batch = builder.pass(0, 0, 0, 0), queries = builder.pass(0, 1, 0, 1);
+  uint16_t kvHeads = builder.pass(0, 2, 0, 2), groups = builder.pass(0, 3, 0, 3);
   uint16_t headDim = builder.replicated(builder.operandSize(0, 4));
   uint16_t keys = builder.replicated(builder.operandSize(1, 1));
   uint16_t valueDim = builder.replicated(builder.resultSize(0, 4));
@@ -74,68 +97,289 @@ FactorRule AttentionOp::getShardingRule() {
   }
   builder.operandDim(1, 3, headDim);
   builder.operandDim(2, 3, valueDim);
-  builder.rule.separatelyLinear = 0b100;
+  if (getLse())
+    for (auto [d, factor] : llvm::enumerate(SmallVector<uint16_t>{batch, kvHeads, groups, queries}))
+      builder.resultDim(1, d, factor);
+  // The logarithm of the sums depends on queries and keys only.
+  if (!getLse())
+    builder.rule.separatelyLinear = 0b100;
   return builder.rule;
 }
 
+namespace {
+/// The number of the first query of a device's part.
+Value localQueryOffset(OpBuilder &builder, Operation *op, Value offset, const AxisList &axes,
+                       int64_t localQueries, const PartitionInfo &info) {
+  if (axes.empty())
+    return offset;
+  Value shard = info.shardOffset(builder, op->getLoc(), axes, localQueries);
+  return offset ? arith::AddIOp::create(builder, op->getLoc(), offset, shard).getResult() : shard;
+}
+} // namespace
+
 FailureOr<SmallVector<Value>> AttentionOp::partition(OpBuilder &builder, ValueRange localOperands,
                                                      const PartitionInfo &info) {
-  const AxisList &axes = info.resultLayouts[0].dims[1];
-  Value offset = localOperands.size() > 3 ? localOperands[3] : Value();
-  if (!axes.empty()) {
-    int64_t rows = info.localResultTypes[0].getDimSize(1);
-    Value shard = info.shardOffset(builder, getLoc(), axes, rows);
-    offset = offset ? arith::AddIOp::create(builder, getLoc(), offset, shard).getResult() : shard;
-  }
+  Value offset =
+      localQueryOffset(builder, *this, localOperands.size() > 3 ? localOperands[3] : Value(),
+                       info.resultLayouts[0].dims[1], info.localResultTypes[0].getDimSize(1), info);
   FailureOr<SmallVector<Value>> results = cloneWithLocalTypes(*this, builder, localOperands, info);
   if (succeeded(results) && offset)
     results->front().getDefiningOp<AttentionOp>().getQueryOffsetMutable().assign(offset);
   return results;
 }
 
+//===----------------------------------------------------------------------===//
+// Decompositions
+//===----------------------------------------------------------------------===//
+
+namespace {
+using List = ArrayRef<int64_t>;
+
+/// Scores and what is visible, on [batch, kv_heads, queries, q_groups, keys].
+class Scores {
+public:
+  static constexpr int64_t kQueries = 2, kKeys = 4;
+
+  template <typename Op>
+  Scores(PrimitiveBuilder &b, Op op)
+      : b(b), compute(computeType(op.getQ().getType().getElementType())) {
+    scores = b.make<DotGeneralOp>(op.getQ(), op.getK(), List{0, 2}, List{0, 2}, List{4}, List{3},
+                                  compute);
+    scores = b.multiply(scores, op.getScale().convertToDouble());
+    if (op.getSoftcap()) {
+      double cap = op.getSoftcap()->convertToDouble();
+      saturation = b.tanh(b.multiply(scores, 1.0 / cap));
+      scores = b.multiply(saturation, cap);
+    }
+    shape.assign(b.shapeOf(scores).begin(), b.shapeOf(scores).end());
+    std::optional<int64_t> window;
+    if (op.getWindow())
+      window = static_cast<int64_t>(*op.getWindow());
+    makeVisible(op.getQueryOffset(), op.getCausal(), window);
+  }
+
+  /// `value` for visible keys, `other` for those that are not.
+  Value whereVisible(Value value, double other) {
+    return visible ? b.select(visible, value, b.splatLike(value, other)) : value;
+  }
+  Value alongKeys(Value row) { return b.broadcastBack(row, shape, {kKeys}); }
+  /// Makes the softmax: its numerators, their sums, and the largest score of each row.
+  void normalize();
+
+  PrimitiveBuilder &b;
+  Type compute;
+  SmallVector<int64_t> shape;
+  Value scores;     ///< those of invisible keys mean nothing
+  Value saturation; ///< with a soft cap: scores / cap
+  Value visible;    ///< null: all keys are
+  Value weights, sums, top;
+
+private:
+  void makeVisible(Value queryOffset, bool causal, std::optional<int64_t> window);
+};
+
+void Scores::makeVisible(Value queryOffset, bool causal, std::optional<int64_t> window) {
+  if (!causal && !window)
+    return;
+  // The distance from key to query, on [queries, keys].
+  SmallVector<int64_t> square{shape[kQueries], shape[kKeys]};
+  Type i64 = b.builder.getI64Type();
+  Value distance = b.subtract(b.iota(square, i64, 0, queryOffset), b.iota(square, i64, 1));
+  if (causal)
+    visible = b.compare(CompareDirection::GE, distance, 0.0);
+  if (window) {
+    Value near = b.compare(CompareDirection::LT, distance, static_cast<double>(*window));
+    visible = visible ? b.logicalAnd(visible, near) : near;
+  }
+  visible = b.broadcast(visible, shape, {kQueries, kKeys});
+}
+
+void Scores::normalize() {
+  Value seen = whereVisible(scores, -std::numeric_limits<double>::infinity());
+  // A row without visible keys has maximum -inf; a finite bound keeps its exponentials at 0.
+  top = b.reduce(ReduceKind::Max, seen, {kKeys});
+  top = b.maximum(top, b.splatLike(top, std::numeric_limits<float>::lowest()));
+  weights = b.exp(b.subtract(seen, alongKeys(top)));
+  sums = b.reduce(ReduceKind::Sum, weights, {kKeys});
+}
+} // namespace
+
 FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   PrimitiveBuilder b(builder, getLoc());
-  RankedTensorType q = getQ().getType();
-  Type elementType = q.getElementType(), compute = computeType(elementType);
-  Type i64 = builder.getI64Type();
-
-  // Scores are [batch, kv_heads, queries, q_groups, keys].
-  using List = ArrayRef<int64_t>;
-  Value scores =
-      b.make<DotGeneralOp>(getQ(), getK(), List{0, 2}, List{0, 2}, List{4}, List{3}, compute);
-  scores = b.multiply(scores, getScale().convertToDouble());
-  if (getSoftcap()) {
-    double cap = getSoftcap()->convertToDouble();
-    scores = b.multiply(b.tanh(b.multiply(scores, 1.0 / cap)), cap);
-  }
-  SmallVector<int64_t> shape(b.shapeOf(scores));
-  constexpr int64_t kQueries = 2, kKeys = 4;
-  if (getCausal() || getWindow()) {
-    // The distance from key to query, on [queries, keys].
-    SmallVector<int64_t> square{shape[kQueries], shape[kKeys]};
-    Value distance = b.subtract(b.iota(square, i64, 0, getQueryOffset()), b.iota(square, i64, 1));
-    Value visible;
-    if (getCausal())
-      visible = b.compare(CompareDirection::GE, distance, 0.0);
-    if (getWindow()) {
-      Value near = b.compare(CompareDirection::LT, distance, static_cast<double>(*getWindow()));
-      visible = visible ? b.logicalAnd(visible, near) : near;
-    }
-    scores = b.select(b.broadcast(visible, shape, {kQueries, kKeys}), scores,
-                      b.splatLike(scores, -std::numeric_limits<double>::infinity()));
-  }
-  // A row without visible keys has maximum -inf; a finite bound keeps its exponentials at 0.
-  Value top = b.reduce(ReduceKind::Max, scores, {kKeys});
-  top = b.maximum(top, b.splatLike(top, std::numeric_limits<float>::lowest()));
-  Value weights = b.exp(b.subtract(scores, b.broadcastBack(top, shape, {kKeys})));
-  Value sums = b.reduce(ReduceKind::Sum, weights, {kKeys});
-  Value isEmpty = b.compare(CompareDirection::EQ, sums, 0.0);
-  sums = b.select(isEmpty, b.splatLike(sums, 1.0), sums);
-  weights = b.divide(weights, b.broadcastBack(sums, shape, {kKeys}));
+  Type elementType = getQ().getType().getElementType();
+  Scores s(b, *this);
+  s.normalize();
+  Value isEmpty = b.compare(CompareDirection::EQ, s.sums, 0.0);
+  Value sums = b.select(isEmpty, b.splatLike(s.sums, 1.0), s.sums);
+  Value weights = b.divide(s.weights, s.alongKeys(sums));
 
   // [batch, kv_heads, queries, q_groups, head_dim], then queries before heads.
-  Value values = b.make<DotGeneralOp>(weights, b.convert(getV(), compute), List{0, 1}, List{0, 2},
-                                      List{4}, List{1}, compute);
+  Value values = b.make<DotGeneralOp>(weights, b.convert(getV(), s.compute), List{0, 1}, List{0, 2},
+                                      List{4}, List{1}, s.compute);
   Value result = b.make<TransposeOp>(values, List{0, 2, 1, 3, 4});
-  return SmallVector<Value>{b.convert(result, elementType)};
+  SmallVector<Value> results{b.convert(result, elementType)};
+  if (getLse()) {
+    // The logarithm of no sum is -inf.
+    Value lse = b.add(b.log(s.sums), s.top);
+    results.push_back(b.make<TransposeOp>(lse, List{0, 1, 3, 2}));
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+Operation *AttentionOp::saveForGradient(OpBuilder &builder) {
+  if (getLse())
+    return *this;
+  RankedTensorType q = getQ().getType();
+  Type lse = RankedTensorType::get(lseShape(q), computeType(q.getElementType()));
+  auto saving = AttentionOp::create(builder, getLoc(), getResult().getType(), lse, getQ(), getK(),
+                                    getV(), getQueryOffset(), getScaleAttr(), getCausalAttr(),
+                                    getWindowAttr(), getSoftcapAttr());
+  saving->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  // Attributes with one entry a result have none for the new one.
+  for (NamedAttribute attribute : (*this)->getDiscardableAttrs())
+    if (auto perResult = dyn_cast<ArrayAttr>(attribute.getValue());
+        perResult && perResult.size() == 1 &&
+        (attribute.getName() == CleaveDialect::kShardingsAttr ||
+         attribute.getName() == CleaveDialect::kLogicalAttr))
+      saving->setDiscardableAttr(attribute.getName(),
+                                 builder.getArrayAttr({perResult[0], builder.getUnitAttr()}));
+  getResult().replaceAllUsesWith(saving.getResult());
+  erase();
+  return saving;
+}
+
+FailureOr<Value> AttentionOp::operandGradient(OpBuilder &builder, unsigned operand,
+                                              ArrayRef<Value> gradients) {
+  if (gradients.size() > 1 && gradients[1])
+    return gradientThroughDecomposition(cast<DecomposableOpInterface>(getOperation()), builder,
+                                        operand, gradients);
+  // One op gives all three.
+  for (Operation *user : gradients[0].getUsers())
+    if (auto made = dyn_cast<AttentionGradOp>(user);
+        made && made.getResult() == getResult() && made.getResultGradient() == gradients[0])
+      return made->getResult(operand);
+  return AttentionGradOp::create(builder, getLoc(), *this, gradients[0])->getResult(operand);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionGradOp
+//===----------------------------------------------------------------------===//
+
+void AttentionGradOp::build(OpBuilder &builder, OperationState &state, AttentionOp attention,
+                            Value resultGradient) {
+  build(builder, state, attention.getQ().getType(), attention.getK().getType(),
+        attention.getV().getType(), attention.getQ(), attention.getK(), attention.getV(),
+        attention.getResult(), resultGradient, attention.getLse(), attention.getQueryOffset(),
+        attention.getScaleAttr(), attention.getCausalAttr(), attention.getWindowAttr(),
+        attention.getSoftcapAttr());
+}
+
+LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyAttention(*this)))
+    return failure();
+  RankedTensorType q = getQ().getType(), k = getK().getType(), v = getV().getType();
+  Type elementType = q.getElementType();
+  SmallVector<int64_t> shape = resultShape(q, v);
+  if (failed(verifyOperand(*this, "a result of attention", getResult(), shape, elementType)) ||
+      failed(
+          verifyOperand(*this, "a result's gradient", getResultGradient(), shape, elementType)) ||
+      (getLse() &&
+       failed(verifyOperand(*this, "lse", getLse(), lseShape(q), computeType(elementType)))))
+    return failure();
+  for (auto [i, type] : llvm::enumerate(SmallVector<RankedTensorType>{q, k, v}))
+    if (failed(verifyResult(*this, i, type.getShape(), elementType)))
+      return failure();
+  return success();
+}
+
+FactorRule AttentionGradOp::getShardingRule() {
+  enum { kQ, kK, kV, kResult, kResultGradient, kLse };
+  RuleBuilder builder(*this);
+  uint16_t batch = builder.factor(builder.operandSize(kQ, 0));
+  uint16_t kvHeads = builder.factor(builder.operandSize(kQ, 2));
+  // The gradients of keys and values sum over the queries that share them.
+  uint16_t queries = builder.factor(builder.operandSize(kQ, 1), FactorKind::Reduction);
+  uint16_t groups = builder.factor(builder.operandSize(kQ, 3), FactorKind::Reduction);
+  uint16_t headDim = builder.replicated(builder.operandSize(kQ, 4));
+  uint16_t keys = builder.replicated(builder.operandSize(kK, 1));
+  uint16_t valueDim = builder.replicated(builder.operandSize(kV, 3));
+  using Dims = SmallVector<uint16_t, 5>;
+  auto set = [](TensorFactors &tensor, const Dims &dims) {
+    for (auto [dim, factor] : llvm::zip(tensor, dims))
+      dim.push_back(factor);
+  };
+  FactorRule &rule = builder.rule;
+  Dims q{batch, queries, kvHeads, groups, headDim}, k{batch, keys, kvHeads, headDim};
+  Dims v{batch, keys, kvHeads, valueDim}, result{batch, queries, kvHeads, groups, valueDim};
+  set(rule.operands[kQ], q);
+  set(rule.operands[kK], k);
+  set(rule.operands[kV], v);
+  set(rule.operands[kResult], result);
+  set(rule.operands[kResultGradient], result);
+  if (getLse())
+    set(rule.operands[kLse], {batch, kvHeads, groups, queries});
+  set(rule.results[kQ], q);
+  set(rule.results[kK], k);
+  set(rule.results[kV], v);
+  return rule;
+}
+
+FailureOr<SmallVector<Value>> AttentionGradOp::partition(OpBuilder &builder,
+                                                         ValueRange localOperands,
+                                                         const PartitionInfo &info) {
+  Value offset = getQueryOffset() ? localOperands.back() : Value();
+  offset = localQueryOffset(builder, *this, offset, info.resultLayouts[0].dims[1],
+                            info.localResultTypes[0].getDimSize(1), info);
+  FailureOr<SmallVector<Value>> results = cloneWithLocalTypes(*this, builder, localOperands, info);
+  if (succeeded(results) && offset)
+    results->front().getDefiningOp<AttentionGradOp>().getQueryOffsetMutable().assign(offset);
+  return results;
+}
+
+FailureOr<SmallVector<Value>> AttentionGradOp::decompose(OpBuilder &builder) {
+  PrimitiveBuilder b(builder, getLoc());
+  Type elementType = getQ().getType().getElementType();
+  Scores s(b, *this);
+  Value lse;
+  if (getLse()) {
+    lse = b.make<TransposeOp>(getLse(), List{0, 1, 3, 2});
+  } else {
+    s.normalize();
+    lse = b.add(b.log(s.sums), s.top);
+  }
+  // Rows without visible keys have an lse of -inf, and no weight that is not masked.
+  Value weights = s.whereVisible(b.exp(b.subtract(s.scores, s.alongKeys(lse))), 0.0);
+
+  // [batch, queries, kv_heads, q_groups, value_dim] all.
+  Value result = b.convert(getResult(), s.compute);
+  Value gradient = b.convert(getResultGradient(), s.compute);
+  Value q = b.convert(getQ(), s.compute), k = b.convert(getK(), s.compute);
+  Value v = b.convert(getV(), s.compute);
+  // A row's sum of result * gradient, on [batch, queries, kv_heads, q_groups], to the scores'
+  // order.
+  Value along = b.reduce(ReduceKind::Sum, b.multiply(result, gradient), {4});
+  along = b.make<TransposeOp>(along, List{0, 2, 1, 3});
+  Value weightGradient =
+      b.make<DotGeneralOp>(gradient, v, List{0, 2}, List{0, 2}, List{4}, List{3});
+  Value scoreGradient = b.multiply(weights, b.subtract(weightGradient, s.alongKeys(along)));
+  if (s.saturation) {
+    Value slope =
+        b.subtract(b.splatLike(s.saturation, 1.0), b.multiply(s.saturation, s.saturation));
+    scoreGradient = b.multiply(scoreGradient, slope);
+  }
+  scoreGradient = b.multiply(scoreGradient, getScale().convertToDouble());
+
+  // [batch, kv_heads, queries, q_groups, head_dim] and twice [batch, kv_heads, keys, head_dim],
+  // then positions before heads.
+  Value dq = b.make<DotGeneralOp>(scoreGradient, k, List{0, 1}, List{0, 2}, List{4}, List{1});
+  Value dk = b.make<DotGeneralOp>(scoreGradient, q, List{0, 1}, List{0, 2}, List{2, 3}, List{1, 3});
+  Value dv =
+      b.make<DotGeneralOp>(weights, gradient, List{0, 1}, List{0, 2}, List{2, 3}, List{1, 3});
+  return SmallVector<Value>{b.convert(b.make<TransposeOp>(dq, List{0, 2, 1, 3, 4}), elementType),
+                            b.convert(b.make<TransposeOp>(dk, List{0, 2, 1, 3}), elementType),
+                            b.convert(b.make<TransposeOp>(dv, List{0, 2, 1, 3}), elementType)};
 }

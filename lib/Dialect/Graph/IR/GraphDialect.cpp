@@ -26,6 +26,8 @@ void GraphDialect::initialize() {
   registerIndexingOps();
   registerNamedOps();
   registerControlFlowOps();
+  registerGradientOps();
+  registerOptimizerOps();
 }
 
 void GraphDialect::registerAttributes() {

@@ -7,7 +7,6 @@
 #include "Verification.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace cleave;
@@ -16,7 +15,8 @@ using namespace cleave::graph;
 void CrossEntropyOp::build(OpBuilder &builder, OperationState &state, Value logits, Value labels,
                            int64_t ignoreIndex) {
   Type type = RankedTensorType::get({}, computeType(tensorType(logits).getElementType()));
-  build(builder, state, type, type, logits, labels, builder.getI64IntegerAttr(ignoreIndex));
+  build(builder, state, type, type, logits, labels, /*normalizer=*/Value(),
+        builder.getI64IntegerAttr(ignoreIndex));
 }
 
 LogicalResult CrossEntropyOp::verify() {
@@ -26,6 +26,9 @@ LogicalResult CrossEntropyOp::verify() {
                             "dimension, found "
                          << typeText(logits) << " and " << typeText(labels);
   Type elementType = computeType(logits.getElementType());
+  if (getNormalizer() &&
+      failed(verifyOperand(*this, "a normalizer", getNormalizer(), {}, elementType)))
+    return failure();
   if (failed(verifyResult(*this, 0, {}, elementType)))
     return failure();
   return verifyResult(*this, 1, {}, elementType);
@@ -46,33 +49,84 @@ FactorRule CrossEntropyOp::getShardingRule() {
   return builder.rule;
 }
 
+namespace {
+/// What the loss and its gradient have in common. Sharded, both are made of the same sums over
+/// shards, which are then needed once.
+struct CrossEntropyParts {
+  CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op);
+  /// One number a row, along the vocabulary.
+  Value alongVocabulary(Value row) { return b.broadcastBack(row, shape, {vocabulary}); }
+
+  PrimitiveBuilder &b;
+  SmallVector<int64_t> shape, rows; ///< `rows`: all dimensions but the vocabulary
+  int64_t vocabulary;
+  Value logits, top, exponentials, sums; ///< sums of the exponentials
+  Value isTarget;                        ///< of each logit: it is the label's
+};
+
+CrossEntropyParts::CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op) : b(b) {
+  RankedTensorType type = op.getLogits().getType();
+  shape.assign(type.getShape().begin(), type.getShape().end());
+  vocabulary = static_cast<int64_t>(shape.size()) - 1;
+  llvm::append_range(rows, llvm::seq<int64_t>(0, vocabulary));
+  logits = b.convert(op.getLogits(), computeType(type.getElementType()));
+  top = b.reduce(ReduceKind::Max, logits, {vocabulary});
+  exponentials = b.exp(b.subtract(logits, alongVocabulary(top)));
+  sums = b.reduce(ReduceKind::Sum, exponentials, {vocabulary});
+  Type labelType = op.getLabels().getType().getElementType();
+  isTarget = b.compare(CompareDirection::EQ, b.iota(shape, labelType, vocabulary),
+                       alongVocabulary(op.getLabels()));
+}
+
+/// Of each row: its label is not ignored.
+Value isCounted(PrimitiveBuilder &b, Value labels, int64_t ignoreIndex) {
+  RankedTensorType type = b.typeOf(labels);
+  Value ignored = b.splat(type.getShape(), type.getElementType(), static_cast<double>(ignoreIndex));
+  return b.compare(CompareDirection::NE, labels, ignored);
+}
+} // namespace
+
+Value CrossEntropyOp::countLabels(OpBuilder &builder, Value labels) {
+  PrimitiveBuilder b(builder, getLoc());
+  // The accessor of the signless attribute is unsigned.
+  Value counted = isCounted(b, labels, static_cast<int64_t>(getIgnoreIndex()));
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, b.typeOf(labels).getRank()));
+  return b.reduce(ReduceKind::Sum, b.convert(counted, getCount().getType().getElementType()), rows);
+}
+
 FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   PrimitiveBuilder b(builder, getLoc());
-  RankedTensorType type = getLogits().getType();
-  Type compute = computeType(type.getElementType());
-  Type labelType = getLabels().getType().getElementType();
-  SmallVector<int64_t> shape(type.getShape());
-  int64_t vocabulary = shape.size() - 1;
-  SmallVector<int64_t> rows(vocabulary);
-  std::iota(rows.begin(), rows.end(), 0);
-
-  Value logits = b.convert(getLogits(), compute);
-  Value top = b.reduce(ReduceKind::Max, logits, {vocabulary});
-  Value exponentials = b.exp(b.subtract(logits, b.broadcastBack(top, shape, {vocabulary})));
-  Value logSum = b.add(b.log(b.reduce(ReduceKind::Sum, exponentials, {vocabulary})), top);
-
-  Value isTarget = b.compare(CompareDirection::EQ, b.iota(shape, labelType, vocabulary),
-                             b.broadcastBack(getLabels(), shape, {vocabulary}));
+  CrossEntropyParts parts(b, *this);
+  Value logSum = b.add(b.log(parts.sums), parts.top);
+  Value zeros = b.splatLike(parts.logits, 0.0);
   Value target =
-      b.reduce(ReduceKind::Sum, b.select(isTarget, logits, b.splatLike(logits, 0.0)), {vocabulary});
-
+      b.reduce(ReduceKind::Sum, b.select(parts.isTarget, parts.logits, zeros), {parts.vocabulary});
   Value losses = b.subtract(logSum, target);
-  // The accessor of the signless attribute is unsigned.
-  auto ignoreIndex = static_cast<int64_t>(getIgnoreIndex());
-  Value ignored = b.splat(b.shapeOf(getLabels()), labelType, static_cast<double>(ignoreIndex));
-  Value counts = b.compare(CompareDirection::NE, getLabels(), ignored);
-  losses = b.select(counts, losses, b.splatLike(losses, 0.0));
-  Value sum = b.reduce(ReduceKind::Sum, losses, rows);
-  Value count = b.reduce(ReduceKind::Sum, b.convert(counts, compute), rows);
-  return SmallVector<Value>{b.divide(sum, count), count};
+  Value counted = isCounted(b, getLabels(), static_cast<int64_t>(getIgnoreIndex()));
+  losses = b.select(counted, losses, b.splatLike(losses, 0.0));
+  Value sum = b.reduce(ReduceKind::Sum, losses, parts.rows);
+  Value count = countLabels(builder, getLabels());
+  return SmallVector<Value>{b.divide(sum, getNormalizer() ? Value(getNormalizer()) : count), count};
+}
+
+FailureOr<Value> CrossEntropyOp::operandGradient(OpBuilder &builder, unsigned operand,
+                                                 ArrayRef<Value> gradients) {
+  // The count is a step function of the labels.
+  if (!gradients[0])
+    return Value();
+  PrimitiveBuilder b(builder, getLoc());
+  Value normalizer = getNormalizer() ? Value(getNormalizer()) : Value(getCount());
+  Value scale = b.divide(gradients[0], normalizer);
+  if (operand != 0)
+    return b.negate(b.multiply(scale, getLoss()));
+  // (softmax - one-hot) * scale, and zero in ignored rows.
+  CrossEntropyParts parts(b, *this);
+  Value rowScale = b.broadcast(scale, b.shapeOf(parts.sums), {});
+  Value counted = isCounted(b, getLabels(), static_cast<int64_t>(getIgnoreIndex()));
+  rowScale = b.select(counted, rowScale, b.splatLike(rowScale, 0.0));
+  Value softmax =
+      b.multiply(parts.exponentials, parts.alongVocabulary(b.divide(rowScale, parts.sums)));
+  Value oneHot =
+      b.select(parts.isTarget, parts.alongVocabulary(rowScale), b.splatLike(parts.logits, 0.0));
+  return b.convert(b.subtract(softmax, oneHot), getLogits().getType().getElementType());
 }

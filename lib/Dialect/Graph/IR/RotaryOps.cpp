@@ -5,6 +5,7 @@
 
 #include "ShardingRules.h"
 #include "Verification.h"
+#include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "cleave/Dialect/Graph/IR/RotaryFrequencies.h"
@@ -174,4 +175,14 @@ FailureOr<SmallVector<Value>> RopeOp::decompose(OpBuilder &builder) {
   if (rotaryDim < type.getDimSize(last))
     parts.push_back(b.sliceLast(getOperand(), rotaryDim, type.getDimSize(last)));
   return SmallVector<Value>{b.make<ConcatenateOp>(ValueRange(parts), last)};
+}
+
+FailureOr<Value> RopeOp::operandGradient(OpBuilder &builder, unsigned operand,
+                                         ArrayRef<Value> gradients) {
+  if (operand != 0)
+    return gradientThroughDecomposition(cast<DecomposableOpInterface>(getOperation()), builder,
+                                        operand, gradients);
+  // A rotation's transpose is the rotation by the negative angle.
+  PrimitiveBuilder b(builder, getLoc());
+  return b.make<RopeOp>(gradients[0], getCos(), b.negate(getSin()));
 }

@@ -5,6 +5,7 @@
 
 #include "cleave/Dialect/Graph/Transforms/Decompose.h"
 
+#include "OriginMarker.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/Transforms/Passes.h"
@@ -20,20 +21,6 @@ using namespace cleave;
 using namespace cleave::graph;
 
 namespace {
-/// Gives new ops the block and instance of the op they come from.
-struct BlockMarker : OpBuilder::Listener {
-  explicit BlockMarker(Operation *from)
-      : block(from->getDiscardableAttr(CleaveDialect::kBlockAttr)),
-        instance(from->getDiscardableAttr(CleaveDialect::kInstanceAttr)) {}
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (block)
-      op->setDiscardableAttr(CleaveDialect::kBlockAttr, block);
-    if (instance)
-      op->setDiscardableAttr(CleaveDialect::kInstanceAttr, instance);
-  }
-  Attribute block, instance;
-};
-
 /// The entry for one result, of an attribute with one entry a result.
 Attribute entryOf(Operation *op, StringRef name, unsigned result) {
   auto array = dyn_cast_or_null<ArrayAttr>(op->getDiscardableAttr(name));
@@ -42,7 +29,7 @@ Attribute entryOf(Operation *op, StringRef name, unsigned result) {
 } // namespace
 
 LogicalResult graph::replaceByDecomposition(DecomposableOpInterface op) {
-  BlockMarker marker(op);
+  OriginMarker marker(op);
   OpBuilder builder(op->getContext(), &marker);
   builder.setInsertionPoint(op);
   FailureOr<SmallVector<Value>> values = op.decompose(builder);

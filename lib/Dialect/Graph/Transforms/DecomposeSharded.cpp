@@ -18,9 +18,10 @@ using namespace cleave;
 using namespace cleave::graph;
 
 namespace {
-/// True if the value's sharding splits a factor that is marked `viaDecomposition`.
+/// True if the value's sharding splits a factor that is marked `viaDecomposition`, and is of this
+/// kind if one is given.
 bool splitsMarkedFactor(Value value, const TensorFactors &tensor, const FactorRule &rule,
-                        Operation *op) {
+                        Operation *op, std::optional<FactorKind> kind = std::nullopt) {
   ShardingAttr sharding = getSharding(value);
   const Mesh *mesh = sharding ? findMesh(op, sharding.getMesh()) : nullptr;
   if (!mesh)
@@ -30,7 +31,7 @@ bool splitsMarkedFactor(Value value, const TensorFactors &tensor, const FactorRu
     return false;
   FactorAxes axes = projectToFactors(rule, tensor, *layout);
   for (auto [factor, factorAxes] : llvm::zip(rule.factors, axes))
-    if (factor.viaDecomposition && !factorAxes.empty())
+    if (factor.viaDecomposition && !factorAxes.empty() && (!kind || factor.kind == *kind))
       return true;
   return false;
 }
@@ -39,10 +40,12 @@ bool needsDecomposition(DecomposableOpInterface op) {
   std::optional<FactorRule> rule = shardingRuleOf(op);
   if (!rule || llvm::none_of(rule->factors, [](const Factor &f) { return f.viaDecomposition; }))
     return false;
-  // The other operands are weights and labels: those are brought to where the first operand is.
-  if (op->getNumOperands() > 0 &&
-      splitsMarkedFactor(op->getOperand(0), rule->operands[0], *rule, op))
-    return true;
+  // Weights and labels are brought to where the first operand is. What an op only sums over it
+  // takes as it is.
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (splitsMarkedFactor(operand, rule->operands[i], *rule, op,
+                           i == 0 ? std::nullopt : std::optional(FactorKind::Reduction)))
+      return true;
   for (auto [result, tensor] : llvm::zip(op->getResults(), rule->results))
     if (splitsMarkedFactor(result, tensor, *rule, op))
       return true;

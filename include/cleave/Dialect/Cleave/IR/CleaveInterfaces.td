@@ -1,8 +1,8 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What passes may ask of an op: sharding rule, partitioned form, decomposition; and the one view of
-// all collectives.
+// What passes may ask of an op: sharding rule, partitioned form, decomposition, derivative; and the
+// one view of all collectives.
 
 #ifndef CLEAVE_DIALECT_CLEAVE_IR_CLEAVEINTERFACES_TD
 #define CLEAVE_DIALECT_CLEAVE_IR_CLEAVEINTERFACES_TD
@@ -48,6 +48,31 @@ def Cleave_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
       types, and returns one value a result. The op itself is left in place.
     }], "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose",
     (ins "::mlir::OpBuilder &":$builder)>];
+}
+
+def Cleave_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::cleave";
+  let description = [{
+    The op's derivative, for reverse accumulation. An op with a decomposition need not have it: it is
+    then differentiated through its decomposition.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the gradient of the loss by one operand, a tensor of floats, from its gradients by the
+      results: one a result, of the result's type, null where the loss does not depend on the result,
+      but not null for all. Gradients by different operands are separate ops. The gradient has the
+      operand's shape and element type, or for the sake of a wider sum a wider one. Null: the loss
+      does not depend on the operand. On failure an error has been emitted.
+    }], "::mlir::FailureOr<::mlir::Value>", "operandGradient",
+    (ins "::mlir::OpBuilder &":$builder, "unsigned":$operand,
+         "::llvm::ArrayRef<::mlir::Value>":$resultGradients)>,
+    InterfaceMethod<[{
+      Called before any gradient is built: replaces the op, in its place, by a form that also gives
+      what its derivative wants to reuse. Returns the op that is there afterwards.
+    }], "::mlir::Operation *", "saveForGradient", (ins "::mlir::OpBuilder &":$builder), "", [{
+      return $_op.getOperation();
+    }]>,
+  ];
 }
 
 def Cleave_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {

@@ -68,10 +68,13 @@ def Cleave_StateOp : Cleave_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]>
 
 def Cleave_ShardingConstraintOp : Cleave_Op<"sharding_constraint",
     [Pure, SameOperandsAndResultType,
-     DeclareOpInterfaceMethods<Cleave_ShardingRuleOpInterface>]> {
+     DeclareOpInterfaceMethods<Cleave_ShardingRuleOpInterface>,
+     DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface>]> {
   let summary = "Asks for a sharding of a value";
   let description = [{
-    The result has the sharding given; where a dimension is open, propagation may add to it.
+    The result has the sharding given; where a dimension is open, propagation may add to it. In the
+    derivative the gradient of an activation is asked for the same sharding with all dimensions open;
+    the gradient of a parameter (an argument with `cleave.state`) is not constrained.
 
     ```mlir
     %1 = cleave.sharding_constraint %0 <@mesh, [{"dp"}, {?} ]> : tensor<8x16xf32>
@@ -99,11 +102,13 @@ def Cleave_ShardingGroupOp : Cleave_Op<"sharding_group"> {
 
 def Cleave_PropagationBarrierOp : Cleave_Op<"propagation_barrier",
     [Pure, SameOperandsAndResultType,
-     DeclareOpInterfaceMethods<Cleave_ShardingRuleOpInterface>]> {
+     DeclareOpInterfaceMethods<Cleave_ShardingRuleOpInterface>,
+     DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface>]> {
   let summary = "Stops propagation in one or both directions";
   let description = [{
     `FORWARD` lets shardings pass from operand to result only, `BACKWARD` from result to operand
-    only, `NONE` in neither direction.
+    only, `NONE` in neither direction. In the derivative the same values are kept apart: the gradient
+    flows the other way, and so does what may pass.
 
     ```mlir
     %1 = cleave.propagation_barrier %0 allowed_direction=BACKWARD : tensor<8x16xf32>
@@ -189,14 +194,15 @@ def Cleave_DoneOp : Cleave_Op<"done", [TypesMatchWith<"the result has the operan
 
 def Cleave_ManualComputationOp : Cleave_Op<"manual_computation",
     [IsolatedFromAbove, RecursiveMemoryEffects, SingleBlock,
-     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+     DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface>]> {
   let summary = "A body written by hand for some axes of a mesh";
   let description = [{
     The body is local on the manual axes and global on all others. The types of its arguments are
     the operands' types, local over the manual axes of `in_shardings`, with the #cleave.shard encoding
     that says so; `cleave.return` gives values that are local in the same way by `out_shardings`.
     Collectives in the body name manual axes only. A dimension divides evenly over its manual axes,
-    which are major to the free ones.
+    which are major to the free ones. There is no derivative.
 
     ```mlir
     %1 = cleave.manual_computation(%0) in_shardings=[<@mesh, [{"tp"}, {} ]>]

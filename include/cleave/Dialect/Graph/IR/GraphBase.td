@@ -33,5 +33,9 @@ def Graph_PartitionByClone : TraitList<[Cleave_PartitionOpInterface]>;
 def Graph_PartitionOwn
     : TraitList<[DeclareOpInterfaceMethods<Cleave_PartitionOpInterface, ["partition"]>]>;
 def Graph_Decomposable : TraitList<[DeclareOpInterfaceMethods<Cleave_DecomposableOpInterface>]>;
+/// The op has its own derivative. Other ops are differentiated through their decomposition, if they
+/// have operands and results of floats.
+def Graph_Differentiable
+    : TraitList<[DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface>]>;
 
 #endif // CLEAVE_DIALECT_GRAPH_IR_GRAPHBASE_TD

@@ -8,7 +8,7 @@
 
 include "cleave/Dialect/Graph/IR/GraphBase.td"
 
-def Graph_DotGeneralOp : Graph_Op<"dot_general", [Graph_PartitionByClone]> {
+def Graph_DotGeneralOp : Graph_Op<"dot_general", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Products summed over contracting dimensions";
   let description = [{
     The result's dimensions are the batch dimensions, the free dimensions of the left operand and those
@@ -41,7 +41,7 @@ def Graph_DotGeneralOp : Graph_Op<"dot_general", [Graph_PartitionByClone]> {
   let hasVerifier = 1;
 }
 
-def Graph_ReduceOp : Graph_Op<"reduce", [Graph_PartitionByClone]> {
+def Graph_ReduceOp : Graph_Op<"reduce", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Combines elements along dimensions";
   let description = [{
     The listed dimensions disappear. An empty reduction gives 0 for `sum`, 1 for `prod`, and for `max`

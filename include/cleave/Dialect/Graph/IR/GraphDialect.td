@@ -49,6 +49,8 @@ def Graph_Dialect : Dialect {
     void registerIndexingOps();
     void registerControlFlowOps();
     void registerNamedOps();
+    void registerGradientOps();
+    void registerOptimizerOps();
   }];
 }
 

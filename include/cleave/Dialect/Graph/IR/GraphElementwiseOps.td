@@ -33,6 +33,10 @@ class Graph_UnaryOp<string mnemonic, TypeConstraint type, string text, int joint
   let assemblyFormat = "$operand attr-dict `:` custom<SameTypes>(type($operand), type($result))";
 }
 
+/// A function of floats.
+class Graph_FunctionOp<string mnemonic, string text>
+    : Graph_UnaryOp<mnemonic, Graph_FloatTensor, text, 0, [Graph_Differentiable]>;
+
 class Graph_BinaryOp<string mnemonic, TypeConstraint type, string text, int joint = 0,
                      int separate = 0, list<Trait> traits = []>
     : Graph_ElementwiseOp<mnemonic, joint, separate, traits> {
@@ -50,29 +54,32 @@ class Graph_BinaryOp<string mnemonic, TypeConstraint type, string text, int join
 // Unary
 //===----------------------------------------------------------------------===//
 
-def Graph_NegateOp : Graph_UnaryOp<"negate", Graph_NumberTensor, "-x", 1>;
-def Graph_AbsOp : Graph_UnaryOp<"abs", Graph_NumberTensor, "|x|">;
-def Graph_SignOp : Graph_UnaryOp<"sign", Graph_NumberTensor, "-1, 0 or 1 by the sign of x">;
-def Graph_ExpOp : Graph_UnaryOp<"exp", Graph_FloatTensor, "e^x">;
-def Graph_Expm1Op : Graph_UnaryOp<"expm1", Graph_FloatTensor, "e^x - 1">;
-def Graph_LogOp : Graph_UnaryOp<"log", Graph_FloatTensor, "Natural logarithm">;
-def Graph_Log1pOp : Graph_UnaryOp<"log1p", Graph_FloatTensor, "log(1 + x)">;
-def Graph_SqrtOp : Graph_UnaryOp<"sqrt", Graph_FloatTensor, "Square root">;
-def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", Graph_FloatTensor, "1 / sqrt(x)">;
-def Graph_TanhOp : Graph_UnaryOp<"tanh", Graph_FloatTensor, "Hyperbolic tangent">;
-def Graph_LogisticOp : Graph_UnaryOp<"logistic", Graph_FloatTensor, "1 / (1 + e^-x)">;
-def Graph_SinOp : Graph_UnaryOp<"sin", Graph_FloatTensor, "Sine of radians">;
-def Graph_CosOp : Graph_UnaryOp<"cos", Graph_FloatTensor, "Cosine of radians">;
-def Graph_ErfOp : Graph_UnaryOp<"erf", Graph_FloatTensor, "Error function">;
-def Graph_FloorOp : Graph_UnaryOp<"floor", Graph_FloatTensor, "Largest integer <= x">;
-def Graph_CeilOp : Graph_UnaryOp<"ceil", Graph_FloatTensor, "Smallest integer >= x">;
+def Graph_NegateOp : Graph_UnaryOp<"negate", Graph_NumberTensor, "-x", 1, [Graph_Differentiable]>;
+def Graph_AbsOp : Graph_UnaryOp<"abs", Graph_NumberTensor, "|x|", 0, [Graph_Differentiable]>;
+def Graph_SignOp : Graph_UnaryOp<"sign", Graph_NumberTensor, "-1, 0 or 1 by the sign of x", 0,
+                                 [Graph_Differentiable]>;
+def Graph_ExpOp : Graph_FunctionOp<"exp", "e^x">;
+def Graph_Expm1Op : Graph_FunctionOp<"expm1", "e^x - 1">;
+def Graph_LogOp : Graph_FunctionOp<"log", "Natural logarithm">;
+def Graph_Log1pOp : Graph_FunctionOp<"log1p", "log(1 + x)">;
+def Graph_SqrtOp : Graph_FunctionOp<"sqrt", "Square root">;
+def Graph_RsqrtOp : Graph_FunctionOp<"rsqrt", "1 / sqrt(x)">;
+def Graph_TanhOp : Graph_FunctionOp<"tanh", "Hyperbolic tangent">;
+def Graph_LogisticOp : Graph_FunctionOp<"logistic", "1 / (1 + e^-x)">;
+def Graph_SinOp : Graph_FunctionOp<"sin", "Sine of radians">;
+def Graph_CosOp : Graph_FunctionOp<"cos", "Cosine of radians">;
+def Graph_ErfOp : Graph_FunctionOp<"erf", "Error function">;
+def Graph_FloorOp : Graph_FunctionOp<"floor", "Largest integer <= x">;
+def Graph_CeilOp : Graph_FunctionOp<"ceil", "Smallest integer >= x">;
 def Graph_NotOp : Graph_UnaryOp<"not", Graph_IntegerTensor, "Bitwise complement">;
 
-def Graph_ReluOp : Graph_UnaryOp<"relu", Graph_FloatTensor, "max(x, 0)", 0, [Graph_Decomposable]>;
+def Graph_ReluOp : Graph_UnaryOp<"relu", Graph_FloatTensor, "max(x, 0)", 0,
+                                 [Graph_Decomposable, Graph_Differentiable]>;
 def Graph_SiluOp : Graph_UnaryOp<"silu", Graph_FloatTensor, "x * logistic(x)", 0,
-                                 [Graph_Decomposable]>;
+                                 [Graph_Decomposable, Graph_Differentiable]>;
 
-def Graph_GeluOp : Graph_ElementwiseOp<"gelu", 0, 0, [Graph_Decomposable]> {
+def Graph_GeluOp : Graph_ElementwiseOp<"gelu", 0, 0,
+                                         [Graph_Decomposable, Graph_Differentiable]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     `none` is x/2 * (1 + erf(x / sqrt(2))); `tanh` is x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))),
@@ -91,7 +98,7 @@ def Graph_GeluOp : Graph_ElementwiseOp<"gelu", 0, 0, [Graph_Decomposable]> {
       "$approximate $operand attr-dict `:` custom<SameTypes>(type($operand), type($result))";
 }
 
-def Graph_ConvertOp : Graph_Op<"convert", [Graph_PartitionByClone]> {
+def Graph_ConvertOp : Graph_Op<"convert", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "The same numbers in another element type";
   let description = [{
     Floats are rounded to nearest even. A float becomes an integer by truncation towards zero,
@@ -113,12 +120,16 @@ def Graph_ConvertOp : Graph_Op<"convert", [Graph_PartitionByClone]> {
 // Binary
 //===----------------------------------------------------------------------===//
 
-def Graph_AddOp : Graph_BinaryOp<"add", Graph_NumberTensor, "x + y", 3, 0, [Commutative]>;
-def Graph_SubtractOp : Graph_BinaryOp<"subtract", Graph_NumberTensor, "x - y", 3>;
+def Graph_AddOp : Graph_BinaryOp<"add", Graph_NumberTensor, "x + y", 3, 0,
+                                [Commutative, Graph_Differentiable]>;
+def Graph_SubtractOp : Graph_BinaryOp<"subtract", Graph_NumberTensor, "x - y", 3, 0,
+                                     [Graph_Differentiable]>;
 def Graph_MultiplyOp
-    : Graph_BinaryOp<"multiply", Graph_NumberTensor, "x * y", 0, 3, [Commutative]>;
+    : Graph_BinaryOp<"multiply", Graph_NumberTensor, "x * y", 0, 3,
+                     [Commutative, Graph_Differentiable]>;
 def Graph_DivideOp : Graph_BinaryOp<"divide", Graph_NumberTensor,
-    "x / y; integers truncate towards zero, and a zero divisor gives -1", 0, 1> {
+    "x / y; integers truncate towards zero, and a zero divisor gives -1", 0, 1,
+    [Graph_Differentiable]> {
   // Division of integers truncates, which is not linear.
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verify() { return verifyElementwise(getOperation()); }
@@ -129,12 +140,14 @@ def Graph_DivideOp : Graph_BinaryOp<"divide", Graph_NumberTensor,
   }];
 }
 def Graph_RemainderOp : Graph_BinaryOp<"remainder", Graph_NumberTensor,
-    "x - y * truncate(x / y), with the sign of x; an integer zero divisor gives x">;
-def Graph_PowerOp : Graph_BinaryOp<"power", Graph_FloatTensor, "x^y">;
+    "x - y * truncate(x / y), with the sign of x; an integer zero divisor gives x", 0, 0,
+    [Graph_Differentiable]>;
+def Graph_PowerOp : Graph_BinaryOp<"power", Graph_FloatTensor, "x^y", 0, 0,
+                                  [Graph_Differentiable]>;
 def Graph_MaximumOp : Graph_BinaryOp<"maximum", Graph_NumberTensor,
-    "The larger; NaN if either is", 0, 0, [Commutative]>;
+    "The larger; NaN if either is", 0, 0, [Commutative, Graph_Differentiable]>;
 def Graph_MinimumOp : Graph_BinaryOp<"minimum", Graph_NumberTensor,
-    "The smaller; NaN if either is", 0, 0, [Commutative]>;
+    "The smaller; NaN if either is", 0, 0, [Commutative, Graph_Differentiable]>;
 def Graph_AndOp : Graph_BinaryOp<"and", Graph_IntegerTensor, "Bitwise and", 0, 0, [Commutative]>;
 def Graph_OrOp : Graph_BinaryOp<"or", Graph_IntegerTensor, "Bitwise or", 0, 0, [Commutative]>;
 def Graph_XorOp
@@ -165,7 +178,7 @@ def Graph_CompareOp : Graph_Op<"compare", [Graph_PartitionByClone]> {
 // Ternary
 //===----------------------------------------------------------------------===//
 
-def Graph_SelectOp : Graph_Op<"select", [Graph_PartitionByClone]> {
+def Graph_SelectOp : Graph_Op<"select", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Takes elements of one of two tensors, by a predicate";
   let description = [{
     ```mlir
@@ -185,7 +198,7 @@ def Graph_SelectOp : Graph_Op<"select", [Graph_PartitionByClone]> {
   let hasFolder = 1;
 }
 
-def Graph_ClampOp : Graph_ElementwiseOp<"clamp", 0, 0> {
+def Graph_ClampOp : Graph_ElementwiseOp<"clamp", 0, 0, [Graph_Differentiable]> {
   let summary = "minimum(maximum(x, low), high)";
   let description = [{
     ```mlir

@@ -12,7 +12,8 @@ include "cleave/Dialect/Graph/IR/GraphBase.td"
 // Embedding
 //===----------------------------------------------------------------------===//
 
-def Graph_EmbeddingOp : Graph_Op<"embedding", [Graph_PartitionOwn, Graph_Decomposable]> {
+def Graph_EmbeddingOp : Graph_Op<"embedding",
+    [Graph_PartitionOwn, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "Rows of a table by number";
   let description = [{
     Result row i is table[ids[i] - offset], and zero where that is no row of the table. `offset` is
@@ -38,7 +39,8 @@ def Graph_EmbeddingOp : Graph_Op<"embedding", [Graph_PartitionOwn, Graph_Decompo
 // Norms
 //===----------------------------------------------------------------------===//
 
-def Graph_RmsNormOp : Graph_Op<"rms_norm", [Graph_PartitionByClone, Graph_Decomposable]> {
+def Graph_RmsNormOp : Graph_Op<"rms_norm",
+    [Graph_PartitionByClone, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "Root mean square norm over the last dimension";
   let description = [{
     x / sqrt(mean(x^2) + eps) * weight.
@@ -61,7 +63,7 @@ def Graph_RmsNormOp : Graph_Op<"rms_norm", [Graph_PartitionByClone, Graph_Decomp
 }
 
 def Graph_LayerNormOp : Graph_Op<"layer_norm",
-    [Graph_PartitionByClone, Graph_Decomposable, AttrSizedOperandSegments]> {
+    [Graph_PartitionByClone, Graph_Decomposable, Graph_Differentiable, AttrSizedOperandSegments]> {
   let summary = "Norm over the last dimension";
   let description = [{
     (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias, with the biased variance.
@@ -116,7 +118,8 @@ def Graph_RopeTableOp : Graph_Op<"rope_table", [Graph_PartitionByClone, Graph_De
   let hasVerifier = 1;
 }
 
-def Graph_RopeOp : Graph_Op<"rope", [Graph_PartitionByClone, Graph_Decomposable]> {
+def Graph_RopeOp : Graph_Op<"rope",
+    [Graph_PartitionByClone, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "Rotates the head dimension by position";
   let description = [{
     With R/2 the last size of `cos` and `sin`, element j of the last dimension is rotated together
@@ -147,7 +150,9 @@ def Graph_RopeOp : Graph_Op<"rope", [Graph_PartitionByClone, Graph_Decomposable]
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Graph_AttentionOp : Graph_Op<"attention", [Graph_PartitionOwn, Graph_Decomposable]> {
+def Graph_AttentionOp : Graph_Op<"attention",
+    [Graph_PartitionOwn, Graph_Decomposable,
+     DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface, ["saveForGradient"]>]> {
   let summary = "Softmax attention with grouped key-value heads";
   let description = [{
     `q` is [B, Sq, Hkv, G, D], `k` [B, Skv, Hkv, D], `v` [B, Skv, Hkv, Dv] and the result
@@ -158,16 +163,22 @@ def Graph_AttentionOp : Graph_Op<"attention", [Graph_PartitionOwn, Graph_Decompo
     `window`). The result is the softmax over the visible keys times their values, and 0 for a query
     that sees no key.
 
+    `lse`, [B, Hkv, G, Sq] in f32 (f64 for f64 operands), is the logarithm of the sum of exp(s) over
+    the visible keys, -inf without any. The gradient reuses it.
+
     ```mlir
     %3 = graph.attention %q, %k, %v scale = 0.25 causal window = 4
         : (tensor<2x8x2x3x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>)
        -> tensor<2x8x2x3x16xf32>
+    %4, %lse = graph.attention %q, %k, %v scale = 0.25 causal
+        : (tensor<2x8x2x3x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>)
+       -> (tensor<2x8x2x3x16xf32>, tensor<2x2x3x8xf32>)
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v,
                        Optional<Index>:$query_offset, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap);
-  let results = (outs Graph_FloatTensor:$result);
+  let results = (outs Graph_FloatTensor:$result, Optional<Graph_FloatTensor>:$lse);
   let builders = [OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v,
                                  "double":$scale, "bool":$causal,
                                  CArg<"std::optional<int64_t>", "{}">:$window,
@@ -182,26 +193,34 @@ def Graph_AttentionOp : Graph_Op<"attention", [Graph_PartitionOwn, Graph_Decompo
 // Loss
 //===----------------------------------------------------------------------===//
 
-def Graph_CrossEntropyOp : Graph_Op<"cross_entropy", [Graph_PartitionByClone, Graph_Decomposable]> {
+def Graph_CrossEntropyOp : Graph_Op<"cross_entropy",
+    [Graph_PartitionByClone, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "Mean negative log likelihood of labels";
   let description = [{
     `loss` is the mean of logsumexp(logits[i]) - logits[i, labels[i]] over the rows i whose label is
     not `ignore_index`, and `count` is their number; without such rows the loss is NaN. A label that is
     neither `ignore_index` nor in [0, V) takes 0 in place of its logit. Both results are f32 (f64 for
-    f64 logits).
+    f64 logits). With `normalizer`, a number of the results' type, the sum over the rows is divided by
+    it and not by `count`, so that the losses of the parts of a batch add up.
 
     ```mlir
     %loss, %count = graph.cross_entropy %logits, %labels ignore_index = -100
         : (tensor<2x4x100xf32>, tensor<2x4xi64>) -> (tensor<f32>, tensor<f32>)
+    %part, %n = graph.cross_entropy %logits, %labels normalizer %total ignore_index = -100
+        : (tensor<2x4x100xf32>, tensor<2x4xi64>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_PositionTensor:$labels,
-                       I64Attr:$ignore_index);
+                       Optional<Graph_FloatTensor>:$normalizer, I64Attr:$ignore_index);
   let results = (outs Graph_FloatTensor:$loss, Graph_FloatTensor:$count);
   let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels,
                                  CArg<"int64_t", "-100">:$ignoreIndex)>];
-  let assemblyFormat = "$logits `,` $labels `ignore_index` `=` $ignore_index attr-dict `:` "
-                       "functional-type(operands, results)";
+  let assemblyFormat = "$logits `,` $labels (`normalizer` $normalizer^)? `ignore_index` `=` "
+                       "$ignore_index attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// Builds the number of labels that are not ignored, in the type of `count`.
+    ::mlir::Value countLabels(::mlir::OpBuilder &builder, ::mlir::Value labels);
+  }];
   let hasVerifier = 1;
 }
 

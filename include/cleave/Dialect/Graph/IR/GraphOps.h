@@ -35,4 +35,10 @@
 #define GET_OP_CLASSES
 #include "cleave/Dialect/Graph/IR/GraphControlFlowOps.h.inc"
 
+#define GET_OP_CLASSES
+#include "cleave/Dialect/Graph/IR/GraphGradientOps.h.inc"
+
+#define GET_OP_CLASSES
+#include "cleave/Dialect/Graph/IR/GraphOptimizerOps.h.inc"
+
 #endif // CLEAVE_DIALECT_GRAPH_IR_GRAPHOPS_H

@@ -58,7 +58,7 @@ def Graph_IotaOp : Graph_Op<"iota", [Graph_PartitionOwn]> {
   let hasVerifier = 1;
 }
 
-def Graph_BroadcastOp : Graph_Op<"broadcast", [Graph_PartitionByClone]> {
+def Graph_BroadcastOp : Graph_Op<"broadcast", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Repeats elements along new dimensions";
   let description = [{
     Dimension d of the operand is dimension dims[d] of the result; it has the same size or size 1.
@@ -75,7 +75,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Graph_PartitionByClone]> {
   let hasFolder = 1;
 }
 
-def Graph_ReshapeOp : Graph_Op<"reshape", [Graph_PartitionByClone]> {
+def Graph_ReshapeOp : Graph_Op<"reshape", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     ```mlir
@@ -90,7 +90,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape", [Graph_PartitionByClone]> {
   let hasFolder = 1;
 }
 
-def Graph_TransposeOp : Graph_Op<"transpose", [Graph_PartitionByClone]> {
+def Graph_TransposeOp : Graph_Op<"transpose", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Permutes dimensions";
   let description = [{
     Dimension d of the result is dimension perm[d] of the operand.
@@ -107,7 +107,7 @@ def Graph_TransposeOp : Graph_Op<"transpose", [Graph_PartitionByClone]> {
   let hasFolder = 1;
 }
 
-def Graph_SliceOp : Graph_Op<"slice", [Graph_PartitionOwn]> {
+def Graph_SliceOp : Graph_Op<"slice", [Graph_PartitionOwn, Graph_Differentiable]> {
   let summary = "A part of a tensor";
   let description = [{
     Dimension d holds elements starts[d], starts[d] + strides[d], ... below limits[d]. A stride of 1
@@ -133,7 +133,7 @@ def Graph_SliceOp : Graph_Op<"slice", [Graph_PartitionOwn]> {
   let hasFolder = 1;
 }
 
-def Graph_PadOp : Graph_Op<"pad", [Graph_PartitionByClone]> {
+def Graph_PadOp : Graph_Op<"pad", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Puts elements of one value around and between those of a tensor";
   let description = [{
     `low` and `high` count the elements put before and after (negative counts remove some), `interior`
@@ -156,7 +156,7 @@ def Graph_PadOp : Graph_Op<"pad", [Graph_PartitionByClone]> {
   let hasVerifier = 1;
 }
 
-def Graph_ConcatenateOp : Graph_Op<"concatenate", [Graph_PartitionByClone]> {
+def Graph_ConcatenateOp : Graph_Op<"concatenate", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Joins tensors along one dimension";
   let description = [{
     ```mlir

@@ -33,11 +33,12 @@ def DecomposeShardedPass : Pass<"cleave-decompose-sharded"> {
   let summary = "Replaces ops that have no partitioned form for how they are sharded";
   let description = [{
     A sharding rule can mark a factor `viaDecomposition`: the op itself needs it whole, its
-    decomposition does not. Where the first operand or a result is sharded along such a factor, the op
-    is replaced by its decomposition. The shardings of the new values are then to be propagated.
+    decomposition does not. Where the first operand or a result is sharded along such a factor, or any
+    operand along one that the op sums over, the op is replaced by its decomposition. The shardings of
+    the new values are then to be propagated.
 
     Assumes shardings on values (`cleave-propagate`). Afterwards no op is sharded along such a factor
-    by its first operand or a result.
+    by one of these.
 
     ```mlir
     %1 = graph.rms_norm %0 eps = 1.0e-05 {cleave.shardings = [#cleave.sharding<@mesh, [{}, {"tp"} ]>] }
@@ -46,6 +47,86 @@ def DecomposeShardedPass : Pass<"cleave-decompose-sharded"> {
     becomes a square, a sum over the sharded dimension, and so on.
   }];
   let dependentDialects = ["::cleave::graph::GraphDialect"];
+}
+
+def DifferentiatePass : Pass<"cleave-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Makes a training step of a forward function";
+  let description = [{
+    Differentiates the loss of the entry function (`forward`) by its parameters, and puts the functions
+    of a training step in its place. Parameters are the arguments whose `cleave.state` is of kind
+    "weight" or of none; in a function without such arguments all arguments of floats.
+
+    - `@prologue`, if the loss has a `graph.cross_entropy`, or there are several microbatches: counts
+      the labels that are not ignored, over all microbatches, and zeroes what `micro` adds to.
+    - `@micro`: the loss of one microbatch and its gradients. The loss of each cross_entropy is divided
+      by the count of the prologue, so that the losses and gradients of microbatches add up to those of
+      the whole batch. A loss that is more than one cross_entropy is averaged over microbatches.
+    - `@update`: the global norm of the gradients, clipping to `max_grad_norm` by
+      min(1, max_grad_norm / (norm + 1e-6)), and the optimizer.
+
+    What passes between them are states: `grad.NAME` for each parameter NAME (kind "gradient", in f32,
+    or in f64 for parameters in f64), the moments of adamw `NAME.exp_avg` and `NAME.exp_avg_sq`, or the
+    velocity of sgd `NAME.momentum_buffer` (kind "optimizer", zero before the first step), `step.number`
+    (i64, kind "optimizer": the updates done), and `step.label_count` and `step.loss` (kind
+    "accumulator"). Those of a parameter have its logical axes. With one microbatch `micro` writes gradients and loss,
+    with several it adds to them, and the prologue takes its inputs with a first dimension that counts
+    microbatches.
+
+    Numbers are inputs of `update`, scalars in f32: `learning_rate`, `beta1`, `beta2`, `eps` (adamw)
+    or `momentum` (sgd), `weight_decay`, `max_grad_norm`. Weight decay acts on parameters that have two
+    or more dimensions in the checkpoint, changed by the options `decay` and `no-decay`. The outputs of
+    `update` are `loss` and `grad_norm`, the norm before clipping.
+
+    With `form=gradients` there is one function, `@gradients`, with the forward function's arguments:
+    it gives the loss and, as output `grad.NAME`, the gradient of each parameter.
+
+    Gradient ops carry the block and instance of their forward op and its name after `grad.`. Gradients
+    by operands and by parameters are separate ops. Gradients of values with `cleave.logical` have the
+    same logical axes.
+
+    Assumes global form, before shardings are planned.
+
+    ```mlir
+    func.func @forward(%w: tensor<4x8xf32> {cleave.state = @w}, %x: tensor<2x4xf32> {cleave.input = "x"})
+        -> (tensor<f32> {cleave.output = "loss"}) attributes {cleave.entry} {
+      %y = graph.dot_general %x, %w contract [1] x [0] : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+      %loss = graph.reduce sum %y dims [0, 1] : tensor<2x8xf32> -> tensor<f32>
+      return %loss : tensor<f32>
+    }
+    ```
+    becomes with `form=gradients`
+    ```mlir
+    func.func @gradients(%w: tensor<4x8xf32> {cleave.state = @w}, %x: tensor<2x4xf32> {cleave.input = "x"})
+        -> (tensor<f32> {cleave.output = "loss"}, tensor<4x8xf32> {cleave.output = "grad.w"})
+        attributes {cleave.entry} {
+      %y = graph.dot_general %x, %w contract [1] x [0] : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+      %loss = graph.reduce sum %y dims [0, 1] : tensor<2x8xf32> -> tensor<f32>
+      %one = graph.constant dense<1.0> : tensor<f32>
+      %dy = graph.broadcast %one dims [] : tensor<f32> -> tensor<2x8xf32>
+      %dw = graph.dot_general %x, %dy contract [0] x [0] : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+      return %loss, %dw : tensor<f32>, tensor<4x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"form", "form", "std::string", [{"step"}],
+           "step: prologue, micro and update; gradients: one function">,
+    Option<"entry", "entry", "std::string", [{""}],
+           "The forward function; by default the only one with cleave.entry">,
+    Option<"loss", "loss", "std::string", [{"loss"}],
+           "The cleave.output of the loss; an only result needs no name">,
+    Option<"optimizer", "optimizer", "std::string", [{"adamw"}], "adamw or sgd">,
+    Option<"momentum", "momentum", "bool", "false", "sgd has a velocity">,
+    Option<"microbatches", "microbatches", "int64_t", "1",
+           "Microbatches a step; the forward function is that of one">,
+    ListOption<"decay", "decay", "std::string",
+               "Parameters that decay whatever their rank, as patterns: *.bias">,
+    ListOption<"noDecay", "no-decay", "std::string",
+               "Parameters that do not decay, as patterns; goes before decay">,
+    Option<"keepForward", "keep-forward", "bool", "false",
+           "Keeps the forward function as it is, beside the new ones">,
+  ];
+  let dependentDialects = ["::cleave::CleaveDialect", "::cleave::graph::GraphDialect"];
 }
 
 def AnnotateShardingRulesPass : Pass<"cleave-annotate-sharding-rules"> {
