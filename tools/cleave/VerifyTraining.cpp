@@ -30,12 +30,13 @@ bool cleave::tool::isTrainingStep(llvm::ArrayRef<cleave_tensor_info> inputs) {
 }
 
 std::vector<HostTensor> StepSettings::tensors(llvm::ArrayRef<cleave_tensor_info> inputs) const {
-  const std::pair<llvm::StringRef, double> values[] = {{"learning_rate", learningRate},
-                                                       {"beta1", beta1},
-                                                       {"beta2", beta2},
-                                                       {"eps", epsilon},
-                                                       {"weight_decay", weightDecay},
-                                                       {"max_grad_norm", maxGradNorm}};
+  const std::pair<llvm::StringRef, double> values[] = {
+      {"learning_rate", learningRate},
+      {"beta1", beta1},
+      {"beta2", beta2},
+      {"epsilon", epsilon},
+      {"weight_decay", weightDecay},
+      {"max_grad_norm", maxGradNorm > 0 ? maxGradNorm : 1e30}};
   std::vector<HostTensor> tensors;
   for (const cleave_tensor_info &info : inputs)
     for (auto [name, value] : values)
@@ -197,7 +198,7 @@ llvm::Error Trace::checkGradients(const st::File &file) {
   int64_t tensors = 0;
   for (const cleave_tensor_info &info : states_) {
     llvm::StringRef name = info.name;
-    if (!name.consume_back(".exp_avg"))
+    if (!name.consume_front("adamw.first_moment."))
       continue;
     llvm::Expected<HostTensor> moment = session->state(info);
     if (!moment)
@@ -223,9 +224,8 @@ llvm::Error Trace::checkGradients(const st::File &file) {
     }
   }
   if (!tensors)
-    return makeError(
-        "the executable keeps no first moments (exp_avg), by which gradients are read: "
-        "compile it with --optimizer adamw");
+    return makeError("the executable keeps no first moments of AdamW, by which gradients are read: "
+                     "compile it with --optimizer adamw");
   gradients.note = "worst tensor of " + std::to_string(tensors) +
                    gradients.note.substr(gradients.note.find(','));
   report_.outputs.push_back(gradients);

@@ -98,7 +98,8 @@ OpRole KernelGrouping::classify(Operation *op) const {
     return OpRole::Inlined;
   if (auto dot = dyn_cast<graph::DotGeneralOp>(op))
     return isMatrixProduct(dot) ? OpRole::Barrier : OpRole::Fusible;
-  if (isa_and_present<graph::GraphDialect>(op->getDialect()) && !isa<graph::AttentionOp>(op))
+  if (isa_and_present<graph::GraphDialect>(op->getDialect()) &&
+      !isa<graph::AttentionOp, graph::AttentionGradOp>(op))
     return OpRole::Fusible;
   return OpRole::Barrier;
 }

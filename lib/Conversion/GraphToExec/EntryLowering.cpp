@@ -317,21 +317,52 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
   return success();
 }
 
+/// False after an error if the host has no attention for the element type.
+static bool hasAttention(Operation *op, Type element) {
+  if (element.isF32() || element.isBF16())
+    return true;
+  op->emitOpError("has the element type ")
+      << element << ", which the host's attention does not do; f32 and bf16 work";
+  return false;
+}
+
 LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
-  Type element = op.getResult().getType().getElementType();
-  if (!element.isF32() && !element.isBF16())
-    return op.emitOpError("has the element type ")
-           << element << ", which the host's attention does not do; f32 and bf16 work";
+  Type element = op.getQ().getType().getElementType();
+  if (!hasAttention(op, element))
+    return failure();
   Value q = dense(op.getQ(), op), k = dense(op.getK(), op), v = dense(op.getV(), op);
   ArrayRef<int64_t> qShape = op.getQ().getType().getShape(),
                     vShape = op.getV().getType().getShape();
-  Value out = allocate(op.getResult());
+  Value out = allocate(op.getResult()), lse = op.getLse() ? allocate(op.getLse()) : Value();
   auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
   ExprAttr offset = op.getQueryOffset() ? expr(op.getQueryOffset()) : ExprAttr();
-  emit<AttentionOp>(op, 0, q, k, v, out, Value(), TypeAttr::get(element), number(qShape[0]),
+  emit<AttentionOp>(op, 0, q, k, v, out, lse, TypeAttr::get(element), number(qShape[0]),
                     number(qShape[1]), number(vShape[1]), number(qShape[2]), number(qShape[3]),
                     number(qShape[4]), number(vShape[3]), op.getScaleAttr(), op.getCausalAttr(),
                     op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr());
+  return success();
+}
+
+LogicalResult EntryLowering::lowerAttentionGrad(graph::AttentionGradOp op) {
+  Type element = op.getQ().getType().getElementType();
+  if (!hasAttention(op, element))
+    return failure();
+  SmallVector<Value> inputs;
+  for (Value operand : {op.getQ(), op.getK(), op.getV(), op.getResult(), op.getResultGradient()})
+    inputs.push_back(dense(operand, op));
+  Value lse = op.getLse() ? dense(op.getLse(), op) : Value();
+  SmallVector<Value> outputs;
+  for (Value result : op->getResults())
+    outputs.push_back(allocate(result));
+  ArrayRef<int64_t> qShape = op.getQ().getType().getShape(),
+                    vShape = op.getV().getType().getShape();
+  auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
+  ExprAttr offset = op.getQueryOffset() ? expr(op.getQueryOffset()) : ExprAttr();
+  emit<AttentionGradOp>(
+      op, 0, inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], lse, outputs[0], outputs[1],
+      outputs[2], TypeAttr::get(element), number(qShape[0]), number(qShape[1]), number(vShape[1]),
+      number(qShape[2]), number(qShape[3]), number(qShape[4]), number(vShape[3]), op.getScaleAttr(),
+      op.getCausalAttr(), op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr());
   return success();
 }
 
@@ -343,6 +374,7 @@ LogicalResult EntryLowering::lower(Operation *op) {
       .Case<InvokeOp>([&](auto op) { return lowerInvoke(op); })
       .Case<graph::DotGeneralOp>([&](auto op) { return lowerDot(op); })
       .Case<graph::AttentionOp>([&](auto op) { return lowerAttention(op); })
+      .Case<graph::AttentionGradOp>([&](auto op) { return lowerAttentionGrad(op); })
       .Case<func::ReturnOp>([&](auto op) { return lowerReturn(op); })
       .Case<graph::ReshapeOp>([&](graph::ReshapeOp op) {
         define(op.getResult(), dense(op->getOperand(0), op));

@@ -58,6 +58,7 @@ private:
   mlir::LogicalResult lowerSingleOp(mlir::Operation *op);
   mlir::LogicalResult lowerDot(graph::DotGeneralOp op);
   mlir::LogicalResult lowerAttention(graph::AttentionOp op);
+  mlir::LogicalResult lowerAttentionGrad(graph::AttentionGradOp op);
   mlir::LogicalResult lowerCollective(CollectiveOpInterface op);
   /// Where a device's block goes, and whose block it gets, as row-major positions in the mesh.
   std::pair<exec::ExprAttr, exec::ExprAttr> permuteExprs(const Layout &before, const Layout &after);
