@@ -34,7 +34,7 @@ std::vector<HostTensor> StepSettings::tensors(llvm::ArrayRef<cleave_tensor_info>
       {"learning_rate", learningRate},
       {"beta1", beta1},
       {"beta2", beta2},
-      {"epsilon", epsilon},
+      {"eps", epsilon},
       {"weight_decay", weightDecay},
       {"max_grad_norm", maxGradNorm > 0 ? maxGradNorm : 1e30}};
   std::vector<HostTensor> tensors;
@@ -198,7 +198,7 @@ llvm::Error Trace::checkGradients(const st::File &file) {
   int64_t tensors = 0;
   for (const cleave_tensor_info &info : states_) {
     llvm::StringRef name = info.name;
-    if (!name.consume_front("adamw.first_moment."))
+    if (!name.consume_back(".exp_avg"))
       continue;
     llvm::Expected<HostTensor> moment = session->state(info);
     if (!moment)

@@ -14,7 +14,7 @@ namespace cleave::tool {
 /// True if the inputs are those of a training step: it takes a learning rate.
 bool isTrainingStep(llvm::ArrayRef<cleave_tensor_info> inputs);
 
-/// The settings of a training step as host tensors: learning_rate, beta1, beta2, epsilon, weight_decay,
+/// The settings of a training step as host tensors: learning_rate, beta1, beta2, eps, weight_decay,
 /// max_grad_norm (0: no clipping), those of them that the entry takes.
 struct StepSettings {
   double learningRate = 1e-3, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1,
