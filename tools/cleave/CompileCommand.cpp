@@ -67,21 +67,22 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   if (mlir::failed(compile(&context, options, result)))
     return printer.hadError() ? int(kBadInput)
                               : reportError("compile", "failed without a reason: this is a bug");
+
+  if (options.phases.last == Phase::Write || emitMlir) {
+    std::string text = std::move(result.executable);
+    if (emitMlir) {
+      llvm::raw_string_ostream os(text);
+      result.module->print(os);
+      os << "\n";
+    }
+    if (args.output.empty())
+      llvm::outs() << text;
+    else if (int code = write(args.output, text))
+      return code;
+  }
+  // Only now: a failure is one line.
   for (const std::string &warning : result.warnings)
     reportWarning("compile", warning);
-
-  if (options.phases.last == Phase::Write) {
-    return write(args.output, result.executable);
-  }
-  if (!emitMlir)
-    return kSuccess;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  result.module->print(os);
-  os << "\n";
-  if (args.output.empty()) {
-    llvm::outs() << text;
-    return kSuccess;
-  }
-  return write(args.output, text);
+  printer.printWarnings();
+  return kSuccess;
 }

@@ -45,10 +45,13 @@ std::string cleave::tool::describeLocation(mlir::Location loc) {
   return "";
 }
 
-DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext *context, llvm::StringRef command,
-                                     bool verbose)
-    : command_(command), verbose_(verbose),
-      handler_(context, [this](mlir::Diagnostic &d) { return handle(d); }) {}
+DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext *context, llvm::StringRef command)
+    : command_(command), handler_(context, [this](mlir::Diagnostic &d) { return handle(d); }) {}
+
+void DiagnosticPrinter::printWarnings() const {
+  for (const std::string &warning : warnings_)
+    reportWarning(command_, warning);
+}
 
 mlir::LogicalResult DiagnosticPrinter::handle(mlir::Diagnostic &diagnostic) {
   std::string where = describeLocation(diagnostic.getLocation());
@@ -58,23 +61,14 @@ mlir::LogicalResult DiagnosticPrinter::handle(mlir::Diagnostic &diagnostic) {
     text = where + ": " + text;
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     text += "; " + note.str();
-  switch (diagnostic.getSeverity()) {
-  case mlir::DiagnosticSeverity::Error:
+  if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
     // What follows the first error is its consequence.
     if (!hadError_)
       reportError(command_, text);
     hadError_ = true;
-    break;
-  case mlir::DiagnosticSeverity::Warning:
-    if (!llvm::is_contained(seen_, text)) {
-      seen_.push_back(text);
-      reportWarning(command_, text);
-    }
-    break;
-  default:
-    if (verbose_)
-      llvm::errs() << "cleave " << command_ << ": remark: " << oneLine(text) << "\n";
-    break;
+  } else if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning &&
+             !llvm::is_contained(warnings_, text)) {
+    warnings_.push_back(text);
   }
   return mlir::success();
 }

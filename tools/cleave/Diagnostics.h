@@ -17,19 +17,20 @@ void reportWarning(llvm::StringRef command, const llvm::Twine &message);
 /// The part of the model a location names: the outermost name, else file:line, else "".
 std::string describeLocation(mlir::Location loc);
 
-/// While alive, prints diagnostics of a context as the tool does: the first error, and every
-/// distinct warning; remarks only when `verbose`.
+/// While alive, takes the diagnostics of a context: prints the first error, and keeps every
+/// distinct warning for a command that succeeds, so that a failure is one line.
 class DiagnosticPrinter {
 public:
-  DiagnosticPrinter(mlir::MLIRContext *context, llvm::StringRef command, bool verbose = false);
+  DiagnosticPrinter(mlir::MLIRContext *context, llvm::StringRef command);
   bool hadError() const { return hadError_; }
+  void printWarnings() const;
 
 private:
   mlir::LogicalResult handle(mlir::Diagnostic &diagnostic);
 
   std::string command_;
-  bool verbose_, hadError_ = false;
-  std::vector<std::string> seen_;
+  bool hadError_ = false;
+  std::vector<std::string> warnings_;
   mlir::ScopedDiagnosticHandler handler_;
 };
 

@@ -6,13 +6,11 @@
 #include "CommandLine.h"
 #include "Commands.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 using namespace cleave::tool;
 
-int main(int argc, char **argv) {
-  CommandLine line;
-  int exitCode = kSuccess;
-  if (!parseCommandLine(argc, argv, line, exitCode))
-    return exitCode;
+static int runCommandOf(const CommandLine &line) {
   switch (line.command) {
   case CommandLine::Command::Compile:
     return compileCommand(line.compile, line.text);
@@ -29,5 +27,25 @@ int main(int argc, char **argv) {
   case CommandLine::Command::None:
     break;
   }
+  return kBadInput;
+}
+
+int main(int argc, char **argv) {
+  CommandLine line;
+  int exitCode = kSuccess;
+  if (!parseCommandLine(argc, argv, line, exitCode))
+    return exitCode;
+  exitCode = runCommandOf(line);
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  if (!out.has_error())
+    return exitCode;
+  std::string reason = out.error().message();
+  // An error that is left there ends the process in the stream's destructor.
+  out.clear_error();
+  if (exitCode == kBadInput)
+    return exitCode;
+  llvm::errs() << "cleave: error: standard output: cannot be written: " << reason
+               << "; check where it leads\n";
   return kBadInput;
 }
