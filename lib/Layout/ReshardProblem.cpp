@@ -80,6 +80,8 @@ private:
   void chooseFactors();
   bool chooseAgain(uint32_t op);
   void countUses(uint32_t op, int delta);
+  void joinSums();
+  uint32_t choiceWithout(uint32_t opClass, const AxisList &axes);
   void produce();
   void placeAll();
   bool splitAtoms(AxisList list);
@@ -98,6 +100,8 @@ private:
   LayoutTable table;
   /// The numbers of the operand layouts of each choice of each class.
   std::vector<llvm::SmallVector<llvm::SmallVector<uint32_t, 4>, 1>> operandNumbers;
+  /// Choices added by choiceWithout, by (class, layout number of the axes).
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> without;
   /// Uses of a value in a layout, by (value, layout number).
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, int> uses;
   /// Of each value, the partial axes that are reduced right after it is made. Until sums are
@@ -205,6 +209,76 @@ void Solver::chooseFactors() {
     }
     if (!changed)
       break;
+  }
+}
+
+/// A choice of the class that splits nothing over `axes`: as if its tensors were planned without
+/// them.
+uint32_t Solver::choiceWithout(uint32_t opClass, const AxisList &axes) {
+  Layout key;
+  key.partial = axes;
+  auto [entry, isNew] = without.try_emplace({opClass, table.number(key)});
+  if (!isNew)
+    return entry->second;
+  const ReshardProblem::OpClass &c = problem.classes[opClass];
+  llvm::SmallVector<PlannedTensor, 4> operands(c.operands);
+  llvm::SmallVector<PlannedTensor, 2> results(c.results);
+  auto strip = [&](PlannedTensor &tensor) {
+    for (AxisList &dim : tensor.layout.dims)
+      dim = subtractAxes(dim, axes);
+    tensor.layout.partial.clear();
+  };
+  llvm::for_each(operands, strip);
+  llvm::for_each(results, strip);
+  auto &choices = solution.choices[opClass].choices;
+  choices.push_back(enumerateFactorChoices(c.rule, operands, results, planner).choices.front());
+  auto &numbers = operandNumbers[opClass].emplace_back();
+  for (const Layout &layout : choices.back().operands)
+    numbers.push_back(table.number(layout));
+  return entry->second = choices.size() - 1;
+}
+
+/// Sums of partial sums are made before the reduction even where the result is planned sharded over
+/// the axes of the sum: one reduce-scatter of the total sends less than one of each term. (The
+/// gradients by one value of several products under sequence parallelism.) Terms with other uses are
+/// left alone: those may need them reduced anyway.
+void Solver::joinSums() {
+  std::vector<AxisList> partial(problem.values.size());
+  std::vector<uint32_t> useCounts(problem.values.size(), 0);
+  for (const ReshardProblem::Op &op : problem.ops)
+    for (uint32_t value : op.operands)
+      if (value != kNoValue)
+        ++useCounts[value];
+  for (const ReshardProblem::Demand &demand : problem.demands)
+    ++useCounts[demand.value];
+  for (uint32_t op = 0; op < problem.ops.size(); ++op) {
+    const ReshardProblem::Op &o = problem.ops[op];
+    const FactorRule &rule = problem.classes[o.opClass].rule;
+    const FactorChoice &choice = solution.choiceOf(problem, op);
+    for (auto [value, layout] : llvm::zip(o.results, choice.results))
+      if (layout.partialKind == Reduction::Sum)
+        partial[value] = layout.partial;
+    // The axes over which all jointly linear operands are partial.
+    AxisList axes;
+    unsigned terms = 0;
+    for (auto [index, value] : llvm::enumerate(o.operands)) {
+      if (index >= 32 || !(rule.jointlyLinear >> index & 1))
+        continue;
+      if (value == kNoValue || useCounts[value] > 1 || partial[value].empty() ||
+          (terms && partial[value] != axes)) {
+        terms = 0;
+        break;
+      }
+      axes = partial[value];
+      ++terms;
+    }
+    if (terms < 2 || o.results.size() != 1)
+      continue;
+    bool splits =
+        llvm::any_of(choice.axes, [&](const AxisList &list) { return axesOverlap(list, axes); });
+    if (splits)
+      solution.choice[op] = choiceWithout(o.opClass, axes);
+    partial[o.results.front()] = axes;
   }
 }
 
@@ -482,6 +556,7 @@ void Solver::chooseHubs() {
 ReshardSolution Solver::run() {
   enumerateClasses();
   chooseFactors();
+  joinSums();
   produce();
   placeAll();
   require();

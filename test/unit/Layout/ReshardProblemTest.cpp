@@ -219,6 +219,24 @@ TEST(ReshardProblem, DemandKeepsOneOfTwoAxes) {
   EXPECT_EQ(count.total(), 1) << count.text();
 }
 
+// Partial sums that are added are reduced once, also where their sum is to be sharded over the axes
+// of the sum.
+TEST(ReshardProblem, SumsOfSumsAreScatteredOnce) {
+  EinsumProgram p({{"tp", 4}}, {{'s', 16}, {'k', 8}, {'e', 4}});
+  Plan term{{'k', "tp"}}, scattered{{'s', "tp"}};
+  auto partial = [&] {
+    return p.dot(p.argument("sk", term), p.argument("ke", term), "se", scattered);
+  };
+  uint32_t one = partial(), two = partial(), three = partial();
+  uint32_t sum = p.add(p.add(one, two, scattered), three, scattered);
+  p.returns(sum, scattered);
+  ReshardPlanner planner(p.mesh);
+  ReshardSolution solution = solveReshards(p.problem, planner);
+  CollectiveCount count = countCollectives(p, solution, planner);
+  EXPECT_EQ(count[CollectiveKind::ReduceScatter], 1) << count.text();
+  EXPECT_EQ(count.total(), 1) << count.text();
+}
+
 // An axis of 6 is factored as 3 x 2 by one sum and as 2 x 3 by another: the second is reduced where
 // it is made, since no part of the axis stands for both.
 TEST(ReshardProblem, SumsOverUnrelatedPartsOfAnAxis) {
