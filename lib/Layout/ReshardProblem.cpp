@@ -240,8 +240,8 @@ uint32_t Solver::choiceWithout(uint32_t opClass, const AxisList &axes) {
 
 /// Sums of partial sums are made before the reduction even where the result is planned sharded over
 /// the axes of the sum: one reduce-scatter of the total sends less than one of each term. (The
-/// gradients by one value of several products under sequence parallelism.) Terms with other uses are
-/// left alone: those may need them reduced anyway.
+/// gradients by one value of several products under sequence parallelism.) Terms with other uses
+/// are left alone: those may need them reduced anyway.
 void Solver::joinSums() {
   std::vector<AxisList> partial(problem.values.size());
   std::vector<uint32_t> useCounts(problem.values.size(), 0);
