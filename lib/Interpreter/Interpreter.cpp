@@ -168,6 +168,14 @@ LogicalResult Machine::runGraphOp(Operation *op, const Evaluator &evaluate) {
       finish(op, result, tensor, device);
       values[result].tensors.push_back(std::make_shared<Tensor>(std::move(tensor)));
     }
+    if (options.observe) {
+      SmallVector<const Tensor *> read, written;
+      for (const Operand &operand : operands)
+        read.push_back(operand.tensor);
+      for (Value result : op->getResults())
+        written.push_back(values[result].tensors.back().get());
+      options.observe(op, read, written);
+    }
   }
   return success();
 }

@@ -7,6 +7,8 @@
 
 #include "Session.h"
 
+#include "cleave/Interpreter/Interpreter.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -33,11 +35,19 @@ public:
   llvm::Expected<std::vector<std::vector<double>>>
   evaluate(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTensor> *states,
            llvm::StringRef weights, llvm::ArrayRef<cleave_tensor_info> infos);
+  /// The op that makes an infinity or NaN of finite numbers first, in float64 rounded to the types
+  /// of the program after every op; "" if there is none.
+  llvm::Expected<std::string> firstOverflow(llvm::ArrayRef<HostTensor> inputs,
+                                            const std::vector<HostTensor> &states);
   /// The program for a mesh of one device.
   llvm::Expected<Executable> compileUnsharded();
 
 private:
   Oracle();
+  llvm::Expected<std::vector<interpreter::TensorRef>>
+  arguments(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTensor> *states,
+            llvm::StringRef weights, bool needsWeights);
+
   mlir::DialectRegistry registry_;
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;

@@ -80,11 +80,18 @@ private:
     return args_.init || !args_.weights.empty() || !args_.resumeFrom.empty();
   }
   llvm::Error resume(const std::string &folder);
+  llvm::Error loadFirstStates();
+  /// The inputs of the next step.
+  Hyperparameters prepareStep();
+  llvm::Expected<StepResult> doStep();
   llvm::Error countModelFlops();
   llvm::Error saveCheckpoint();
   llvm::Expected<double> evaluate();
   /// The error that ends a run whose numbers overflow.
-  llvm::Error notFinite(const llvm::Twine &what) const;
+  llvm::Error notFinite(const llvm::Twine &what);
+  /// Does the run again up to the failed step, or one before, and says which op overflowed.
+  llvm::Expected<std::string> findOverflow(uint64_t failedStep);
+  llvm::Error restart();
   Schedule schedule() const;
   std::map<std::string, std::string> settings() const;
   void printProgress(const StepResult &result, double rate, double seconds);
@@ -100,7 +107,8 @@ private:
   std::optional<CheckpointFolder> folder_;
   std::unique_ptr<llvm::raw_fd_ostream> log_;
   std::vector<std::string> companions_;
-  Progress progress_;
+  Progress progress_, startedAt_;
+  std::vector<int64_t> tokens_; ///< of the step
   std::string resumedFrom_;
   double modelFlops_ = 0; ///< of a step; 0: not counted
   uint64_t savedStep_ = 0, stepsDone_ = 0;
@@ -202,26 +210,29 @@ llvm::Error Run::start() {
   if (!args_.resume && !latest.empty())
     return makeError(args_.checkpointDir + ": there are checkpoints of an earlier run: --resume "
                                            "continues it, another folder starts anew");
-  if (!latest.empty()) {
-    if (llvm::Error error = resume(latest))
-      return error;
-    savedStep_ = progress_.step;
-  } else if (!args_.resumeFrom.empty()) {
+  if (latest.empty() && !args_.resumeFrom.empty()) {
     llvm::Expected<std::string> other = latestCheckpoint(args_.resumeFrom);
     if (!other)
       return other.takeError();
     if (other->empty())
       return makeError(args_.resumeFrom + ": there is no checkpoint to resume");
-    if (llvm::Error error = resume(*other))
-      return error;
-  } else if (args_.init) {
-    if (llvm::Error error = program_->initialize(uint64_t(*args_.init)))
-      return error;
+    resumedFrom_ = std::move(*other);
   } else {
-    if (llvm::Error error = program_->loadWeights(args_.weights))
-      return error;
-    companions_ = companionFiles(args_.weights);
+    resumedFrom_ = latest;
   }
+  if (resumedFrom_.empty()) {
+    if (llvm::Error error = loadFirstStates())
+      return error;
+    if (!args_.weights.empty())
+      companions_ = companionFiles(args_.weights);
+  } else {
+    if (llvm::Error error = resume(resumedFrom_))
+      return error;
+    companions_ = companionFiles(resumedFrom_);
+  }
+  if (!latest.empty())
+    savedStep_ = progress_.step;
+  startedAt_ = progress_;
   progress_.settings = settings();
 
   llvm::Expected<BatchOrder> order = BatchOrder::create(
@@ -262,9 +273,12 @@ llvm::Error Run::resume(const std::string &folder) {
   if (llvm::Error error = program_->restore(*checkpoint))
     return error;
   progress_ = saved;
-  resumedFrom_ = folder;
-  companions_ = companionFiles(folder);
   return llvm::Error::success();
+}
+
+llvm::Error Run::loadFirstStates() {
+  return args_.init ? program_->initialize(uint64_t(*args_.init))
+                    : program_->loadWeights(args_.weights);
 }
 
 llvm::Error Run::openLog() {
@@ -278,29 +292,39 @@ llvm::Error Run::openLog() {
   return llvm::Error::success();
 }
 
+Hyperparameters Run::prepareStep() {
+  order_->trainingBatch(progress_.dataPosition, tokens_);
+  return {{"learning_rate", schedule().learningRate(progress_.step)},
+          {"beta1", args_.beta1},
+          {"beta2", args_.beta2},
+          {"eps", args_.eps},
+          {"weight_decay", args_.weightDecay},
+          {"max_grad_norm", args_.clip}};
+}
+
+llvm::Expected<StepResult> Run::doStep() {
+  Hyperparameters values = prepareStep();
+  llvm::Expected<StepResult> result = program_->step(tokens_, values);
+  if (!result)
+    return result;
+  ++progress_.step;
+  progress_.dataPosition += program_->batch();
+  progress_.tokensSeen += program_->batch() * program_->sequence();
+  return result;
+}
+
 llvm::Error Run::train() {
-  const Schedule rates = schedule();
   const uint64_t steps = uint64_t(args_.steps);
   const double tokensPerStep = double(program_->batch() * program_->sequence());
-  std::vector<int64_t> tokens;
   while (progress_.step < steps) {
-    double rate = rates.learningRate(progress_.step);
     Clock::time_point begin = Clock::now();
-    order_->trainingBatch(progress_.dataPosition, tokens);
-    llvm::Expected<StepResult> result = program_->step(tokens, {{"learning_rate", rate},
-                                                                {"beta1", args_.beta1},
-                                                                {"beta2", args_.beta2},
-                                                                {"eps", args_.eps},
-                                                                {"weight_decay", args_.weightDecay},
-                                                                {"max_grad_norm", args_.clip}});
+    const double rate = schedule().learningRate(progress_.step);
+    llvm::Expected<StepResult> result = doStep();
     if (!result)
       return result.takeError();
     double seconds = secondsSince(begin);
     seconds_ += seconds;
-    ++progress_.step;
     ++stepsDone_;
-    progress_.dataPosition += program_->batch();
-    progress_.tokensSeen += uint64_t(tokensPerStep);
     last_ = *result;
     const bool good = std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
 
@@ -351,12 +375,71 @@ llvm::Error Run::train() {
   return llvm::Error::success();
 }
 
-llvm::Error Run::notFinite(const llvm::Twine &what) const {
+llvm::Error Run::notFinite(const llvm::Twine &what) {
   std::string kept = savedStep_ > 0
                          ? "the checkpoint of step " + std::to_string(savedStep_) + " is kept"
                          : std::string("there is no earlier checkpoint");
-  return makeError("step " + llvm::Twine(progress_.step) + ": " + what + "; training stops, " +
-                   kept + ": lower --lr, or set --clip");
+  uint64_t step = progress_.step;
+  std::string text = ("step " + llvm::Twine(step) + ": " + what + "; ").str();
+  llvm::Expected<std::string> origin = findOverflow(step);
+  text += origin ? *origin : "where from is not known: " + llvm::toString(origin.takeError());
+  return makeError(text + "; training stops, " + kept + ": lower --lr, or set --clip");
+}
+
+llvm::Error Run::restart() {
+  std::string folder = resumedFrom_;
+  if (folder_ && savedStep_ > 0) {
+    llvm::Expected<std::string> latest = folder_->latest();
+    if (!latest)
+      return latest.takeError();
+    folder = std::move(*latest);
+  }
+  if (folder.empty()) {
+    progress_ = startedAt_;
+    return loadFirstStates();
+  }
+  llvm::Expected<LoadedCheckpoint> checkpoint =
+      LoadedCheckpoint::open(folder, program_->contents());
+  if (!checkpoint)
+    return checkpoint.takeError();
+  progress_ = checkpoint->progress();
+  return program_->restore(*checkpoint);
+}
+
+llvm::Expected<std::string> Run::findOverflow(uint64_t failedStep) {
+  constexpr double kMostOperations = 2e9, kMostSeconds = 300;
+  auto oracle = Oracle::create(*executable_, "train_step");
+  if (!oracle)
+    return oracle.takeError();
+  if ((*oracle)->operations() > kMostOperations)
+    return makeError("the program is too large to interpret");
+  if (seconds_ > kMostSeconds)
+    return makeError("doing the steps again would take too long");
+  // A failed step may have found states that the update of the one before had made infinite.
+  for (uint64_t back : {1, 2}) {
+    if (llvm::Error error = restart())
+      return error;
+    if (progress_.step + back > failedStep)
+      return std::string("the states that the run began with are not finite");
+    while (progress_.step + back < failedStep)
+      if (llvm::Expected<StepResult> result = doStep(); !result)
+        return result.takeError();
+    llvm::Expected<std::vector<HostTensor>> states = program_->states();
+    if (!states)
+      return states.takeError();
+    if (llvm::any_of(*states, [](const HostTensor &t) { return t.firstNotFinite().has_value(); }))
+      continue;
+    Hyperparameters values = prepareStep();
+    llvm::Expected<std::string> op =
+        (*oracle)->firstOverflow(program_->inputs(tokens_, values), *states);
+    if (!op)
+      return op.takeError();
+    if (op->empty())
+      return makeError("the unsharded program stays finite");
+    return "the first op to overflow, in step " + std::to_string(progress_.step + 1) + ", is " +
+           *op;
+  }
+  return makeError("the steps done again went another way");
 }
 
 llvm::Expected<double> Run::evaluate() {

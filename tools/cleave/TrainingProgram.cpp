@@ -156,8 +156,18 @@ llvm::Error TrainingProgram::readStates(const Executable &executable) {
 // States
 //===----------------------------------------------------------------------===//
 
+llvm::Error TrainingProgram::clearOptimizer() {
+  for (const cleave_tensor_info &info : optimizer_)
+    if (llvm::Error error = session_.setState(
+            {info.name, info.dtype, shapeOf(info).vec(), std::vector<char>(info.bytes)}))
+      return error;
+  return llvm::Error::success();
+}
+
 llvm::Error TrainingProgram::loadWeights(llvm::StringRef folder) {
-  return session_.loadWeights(folder);
+  if (llvm::Error error = session_.loadWeights(folder))
+    return error;
+  return clearOptimizer();
 }
 
 llvm::Error TrainingProgram::initialize(uint64_t seed) {
@@ -170,7 +180,7 @@ llvm::Error TrainingProgram::initialize(uint64_t seed) {
     if (llvm::Error error = session_.setState(state))
       return error;
   }
-  return llvm::Error::success();
+  return clearOptimizer();
 }
 
 llvm::Error TrainingProgram::restore(const LoadedCheckpoint &checkpoint) {
@@ -188,19 +198,39 @@ llvm::Expected<HostTensor> TrainingProgram::state(CheckpointPart part, size_t in
   return session_.state(part == CheckpointPart::Model ? model_[index] : optimizer_[index]);
 }
 
+llvm::Expected<std::vector<HostTensor>> TrainingProgram::states() {
+  std::vector<HostTensor> states;
+  for (const auto *infos : {&model_, &optimizer_})
+    for (const cleave_tensor_info &info : *infos) {
+      llvm::Expected<HostTensor> tensor = session_.state(info);
+      if (!tensor)
+        return tensor.takeError();
+      states.push_back(std::move(*tensor));
+    }
+  return states;
+}
+
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-llvm::Error TrainingProgram::setTokens(const std::string &entry, uint64_t rows,
-                                       llvm::ArrayRef<int64_t> tokens) {
-  HostTensor tensor{"input_ids", CLEAVE_I64, {rows, sequence_}, {}};
-  tensor.bytes.resize(tokens.size() * sizeof(int64_t));
-  std::memcpy(tensor.bytes.data(), tokens.data(), tensor.bytes.size());
-  if (llvm::Error error = session_.setInput(entry, tensor))
-    return error;
-  tensor.name = "labels";
-  return session_.setInput(entry, tensor);
+static std::vector<HostTensor> tokenInputs(uint64_t rows, uint64_t sequence,
+                                           llvm::ArrayRef<int64_t> tokens) {
+  HostTensor ids{"input_ids", CLEAVE_I64, {rows, sequence}, {}};
+  ids.bytes.resize(tokens.size() * sizeof(int64_t));
+  std::memcpy(ids.bytes.data(), tokens.data(), ids.bytes.size());
+  HostTensor labels = ids;
+  labels.name = "labels";
+  return {std::move(ids), std::move(labels)};
+}
+
+std::vector<HostTensor> TrainingProgram::inputs(llvm::ArrayRef<int64_t> tokens,
+                                                const Hyperparameters &values) const {
+  std::vector<HostTensor> inputs = tokenInputs(batch_, sequence_, tokens);
+  for (const auto &[name, value] : values)
+    if (llvm::is_contained(scalars_, name))
+      inputs.push_back(HostTensor::ofNumbers(name, CLEAVE_F32, {}, {value}));
+  return inputs;
 }
 
 llvm::Expected<double> TrainingProgram::scalar(const std::string &entry,
@@ -213,13 +243,9 @@ llvm::Expected<double> TrainingProgram::scalar(const std::string &entry,
 
 llvm::Expected<StepResult> TrainingProgram::step(llvm::ArrayRef<int64_t> tokens,
                                                  const Hyperparameters &values) {
-  if (llvm::Error error = setTokens(kStepEntry, batch_, tokens))
-    return error;
-  for (const auto &[name, value] : values)
-    if (llvm::is_contained(scalars_, name))
-      if (llvm::Error error =
-              session_.setInput(kStepEntry, HostTensor::ofNumbers(name, CLEAVE_F32, {}, {value})))
-        return error;
+  for (const HostTensor &input : inputs(tokens, values))
+    if (llvm::Error error = session_.setInput(kStepEntry, input))
+      return error;
   if (llvm::Error error = session_.run(kStepEntry))
     return error;
   llvm::Expected<double> loss = scalar(kStepEntry, loss_);
@@ -230,8 +256,9 @@ llvm::Expected<StepResult> TrainingProgram::step(llvm::ArrayRef<int64_t> tokens,
 }
 
 llvm::Expected<double> TrainingProgram::evaluate(llvm::ArrayRef<int64_t> tokens) {
-  if (llvm::Error error = setTokens(kForwardEntry, evaluationBatch_, tokens))
-    return error;
+  for (const HostTensor &input : tokenInputs(evaluationBatch_, sequence_, tokens))
+    if (llvm::Error error = session_.setInput(kForwardEntry, input))
+      return error;
   if (llvm::Error error = session_.run(kForwardEntry))
     return error;
   return scalar(kForwardEntry, evaluationLoss_);

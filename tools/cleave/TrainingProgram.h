@@ -35,12 +35,16 @@ public:
   const training::CheckpointContents &contents() const { return contents_; }
   const TrainingMemory &memory() const { return memory_; }
 
-  // The states. Those of the optimizer are zeros at first.
+  // The states. The first two make those of the optimizer zeros.
   llvm::Error loadWeights(llvm::StringRef folder);
   llvm::Error initialize(uint64_t seed);
   llvm::Error restore(const training::LoadedCheckpoint &checkpoint);
   llvm::Expected<HostTensor> state(training::CheckpointPart part, size_t index);
+  llvm::Expected<std::vector<HostTensor>> states();
 
+  /// What step() gives the program.
+  std::vector<HostTensor> inputs(llvm::ArrayRef<int64_t> tokens,
+                                 const Hyperparameters &values) const;
   /// One step on [batch, sequence] tokens, which are their own labels: the program shifts them.
   llvm::Expected<StepResult> step(llvm::ArrayRef<int64_t> tokens, const Hyperparameters &values);
   /// The loss of the forward pass on [evaluationBatch, sequence] tokens.
@@ -50,7 +54,7 @@ public:
 private:
   llvm::Error readSignature(const Executable &executable);
   llvm::Error readStates(const Executable &executable);
-  llvm::Error setTokens(const std::string &entry, uint64_t rows, llvm::ArrayRef<int64_t> tokens);
+  llvm::Error clearOptimizer();
   llvm::Expected<double> scalar(const std::string &entry, const cleave_tensor_info &info);
 
   Session session_;

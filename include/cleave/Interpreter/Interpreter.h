@@ -9,6 +9,7 @@
 
 #include "cleave/Interpreter/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include <functional>
 #include <memory>
 
 namespace cleave::interpreter {
@@ -19,6 +20,11 @@ struct Options {
   /// Poisons the padding of every local result, so that whoever reads padding without a mask is
   /// found.
   bool poisonPadding = true;
+  /// Called after every graph op that has no regions, with its tensors on one device; null for an
+  /// operand that is an index.
+  std::function<void(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands,
+                     llvm::ArrayRef<const Tensor *> results)>
+      observe;
 };
 
 /// Tensors are shared between values that are equal by definition.
