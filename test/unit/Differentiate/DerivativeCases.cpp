@@ -158,6 +158,37 @@ func.func @f(%x: tensor<3x4xf64>) -> tensor<3xf64> {
 })"});
 }
 
+void addIndexing(std::vector<DerivativeCase> &cases) {
+  cases.push_back({"gather", R"(
+func.func @f(%x: tensor<Ax5xBxf64>, %i: tensor<2x3xi64>) -> tensor<Ax2x3xBxf64> {
+  %0 = graph.gather %x, %i axis 1 : (tensor<Ax5xBxf64>, tensor<2x3xi64>) -> tensor<Ax2x3xBxf64>
+  return %0 : tensor<Ax2x3xBxf64>
+})"});
+  // Some of the 16 indices are out of range.
+  cases.push_back({"scatter_add", R"(
+func.func @f(%x: tensor<12xBxf64>, %i: tensor<5xi64>, %u: tensor<5xBxf64>) -> tensor<12xBxf64> {
+  %three = graph.constant dense<3> : tensor<5xi64>
+  %j = graph.subtract %i, %three : tensor<5xi64>
+  %0 = graph.scatter_add %x, %j, %u axis 0 : (tensor<12xBxf64>, tensor<5xi64>, tensor<5xBxf64>) -> tensor<12xBxf64>
+  return %0 : tensor<12xBxf64>
+})"});
+  cases.push_back({"top_k", R"(
+func.func @f(%x: tensor<AxBx5xf64>) -> tensor<AxBx2xf64> {
+  %0, %1 = graph.top_k %x : (tensor<AxBx5xf64>) -> (tensor<AxBx2xf64>, tensor<AxBx2xi64>)
+  return %0 : tensor<AxBx2xf64>
+})"});
+  cases.push_back({"dynamic_slice", R"(
+func.func @f(%x: tensor<4x6xf64>, %i: tensor<i64>, %j: tensor<i64>) -> tensor<2x3xf64> {
+  %0 = graph.dynamic_slice %x, %i, %j : (tensor<4x6xf64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf64>
+  return %0 : tensor<2x3xf64>
+})"});
+  cases.push_back({"dynamic_update_slice", R"(
+func.func @f(%x: tensor<4x6xf64>, %u: tensor<2x3xf64>, %i: tensor<i64>, %j: tensor<i64>) -> tensor<4x6xf64> {
+  %0 = graph.dynamic_update_slice %x, %u, %i, %j : (tensor<4x6xf64>, tensor<2x3xf64>, tensor<i64>, tensor<i64>) -> tensor<4x6xf64>
+  return %0 : tensor<4x6xf64>
+})"});
+}
+
 void addNamed(std::vector<DerivativeCase> &cases) {
   cases.push_back({"embedding", R"(
 func.func @f(%ids: tensor<Ax3xi64>, %t: tensor<5xBxf64>) -> (tensor<Ax3xBxf64>, tensor<Ax3xBxf64>) {
@@ -298,6 +329,7 @@ llvm::ArrayRef<DerivativeCase> cleave::test::derivativeCases() {
     addElementwise(all);
     addShape(all);
     addContractions(all);
+    addIndexing(all);
     addNamed(all);
     addAttention(all);
     addLoss(all);

@@ -84,14 +84,19 @@ Value isCounted(PrimitiveBuilder &b, Value labels, int64_t ignoreIndex) {
   Value ignored = b.splat(type.getShape(), type.getElementType(), static_cast<double>(ignoreIndex));
   return b.compare(CompareDirection::NE, labels, ignored);
 }
+
+/// The number of rows that are counted.
+Value countOf(PrimitiveBuilder &b, Value counted, Type compute) {
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, b.typeOf(counted).getRank()));
+  return b.reduce(ReduceKind::Sum, b.convert(counted, compute), rows);
+}
 } // namespace
 
 Value CrossEntropyOp::countLabels(OpBuilder &builder, Value labels) {
   PrimitiveBuilder b(builder, getLoc());
   // The accessor of the signless attribute is unsigned.
   Value counted = isCounted(b, labels, static_cast<int64_t>(getIgnoreIndex()));
-  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, b.typeOf(labels).getRank()));
-  return b.reduce(ReduceKind::Sum, b.convert(counted, getCount().getType().getElementType()), rows);
+  return countOf(b, counted, getCount().getType().getElementType());
 }
 
 FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
@@ -105,7 +110,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value counted = isCounted(b, getLabels(), static_cast<int64_t>(getIgnoreIndex()));
   losses = b.select(counted, losses, b.splatLike(losses, 0.0));
   Value sum = b.reduce(ReduceKind::Sum, losses, parts.rows);
-  Value count = countLabels(builder, getLabels());
+  Value count = countOf(b, counted, getCount().getType().getElementType());
   return SmallVector<Value>{b.divide(sum, getNormalizer() ? Value(getNormalizer()) : count), count};
 }
 

@@ -43,8 +43,8 @@ std::string gradientName(const TrainedParameter &parameter) { return "grad." + p
 
 /// A parameter that the loss does not depend on keeps its value, but for its decay; that is hardly
 /// meant.
-Value zeroGradient(OpBuilder &builder, ForwardFunction &forward,
-                   const TrainedParameter &parameter, Type elementType) {
+Value zeroGradient(OpBuilder &builder, ForwardFunction &forward, const TrainedParameter &parameter,
+                   Type elementType) {
   forward.function.emitWarning() << "the loss does not depend on the parameter " << parameter.name
                                  << "; its gradient is zero";
   PrimitiveBuilder b(builder, forward.function.getArgument(parameter.argument).getLoc());
@@ -92,8 +92,7 @@ LogicalResult graph::writeGradients(ForwardFunction &forward) {
 // States
 //===----------------------------------------------------------------------===//
 
-TrainingStep::TrainingStep(ForwardFunction &forward, Optimizer optimizer,
-                           int64_t microbatches)
+TrainingStep::TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches)
     : forward(forward), optimizer(optimizer), microbatches(microbatches),
       context(forward.function.getContext()), builder(forward.function) {
   bool isWide = false;

@@ -8,7 +8,7 @@
 
 include "cleave/Dialect/Graph/IR/GraphBase.td"
 
-def Graph_GatherOp : Graph_Op<"gather", [Graph_PartitionByClone]> {
+def Graph_GatherOp : Graph_Op<"gather", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Slices of a tensor by number along one dimension";
   let description = [{
     The dimension `axis` of the operand is replaced by the dimensions of `indices`:
@@ -28,7 +28,7 @@ def Graph_GatherOp : Graph_Op<"gather", [Graph_PartitionByClone]> {
   let hasVerifier = 1;
 }
 
-def Graph_ScatterAddOp : Graph_Op<"scatter_add", [Graph_PartitionByClone]> {
+def Graph_ScatterAddOp : Graph_Op<"scatter_add", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "Adds slices to a tensor at numbers along one dimension";
   let description = [{
     The transpose of `graph.gather`: the operand, to whose slices [.., indices[i..], ..] along `axis`
@@ -52,7 +52,7 @@ def Graph_ScatterAddOp : Graph_Op<"scatter_add", [Graph_PartitionByClone]> {
   let hasVerifier = 1;
 }
 
-def Graph_TopKOp : Graph_Op<"top_k", [Graph_PartitionByClone]> {
+def Graph_TopKOp : Graph_Op<"top_k", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "The largest elements of the last dimension, and where they are";
   let description = [{
     In descending order; of equal elements the first comes first. NaN counts as the largest.
@@ -69,7 +69,7 @@ def Graph_TopKOp : Graph_Op<"top_k", [Graph_PartitionByClone]> {
   let hasVerifier = 1;
 }
 
-def Graph_DynamicSliceOp : Graph_Op<"dynamic_slice", [Graph_PartitionByClone]> {
+def Graph_DynamicSliceOp : Graph_Op<"dynamic_slice", [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "A part of a tensor that starts at given indices";
   let description = [{
     The result's shape is the size of the part. Start indices, one a dimension, are clamped so that
@@ -89,7 +89,8 @@ def Graph_DynamicSliceOp : Graph_Op<"dynamic_slice", [Graph_PartitionByClone]> {
   let hasVerifier = 1;
 }
 
-def Graph_DynamicUpdateSliceOp : Graph_Op<"dynamic_update_slice", [Graph_PartitionByClone]> {
+def Graph_DynamicUpdateSliceOp : Graph_Op<"dynamic_update_slice",
+    [Graph_PartitionByClone, Graph_Differentiable]> {
   let summary = "A tensor with a part replaced";
   let description = [{
     The part starts at the start indices, one a dimension, clamped so that it lies inside the operand.
