@@ -137,14 +137,17 @@ Status HostProgram::addStep(const hal::Command &command, KernelModule *module, G
     scalars_.insert(scalars_.end(), c->scalars.begin(), c->scalars.end());
   } else if (const auto *c = std::get_if<GemmCommand>(&command.operation)) {
     steps_.push_back({Kind::Gemm, uint32_t(gemms_.size())});
-    CLEAVE_ASSIGN_OR_RETURN(const GemmPlan *plan, gemms.get(gemmDesc(*c)));
-    scratchBytes_ = std::max(scratchBytes_, plan->scratchBytes());
-    gemms_.push_back({plan, nullptr, nullptr, nullptr});
+    CLEAVE_ASSIGN_OR_RETURN(SplitGemm gemm, SplitGemm::create(gemmDesc(*c), maxPieces(), gemms));
+    scratchBytes_ = std::max(scratchBytes_, gemm.scratchBytes());
+    makePieces(uint32_t(steps_.size() - 1), gemm.pieces());
+    gemms_.push_back(std::move(gemm));
   } else if (const auto *c = std::get_if<AttentionCommand>(&command.operation)) {
     steps_.push_back({Kind::Attention, uint32_t(attentions_.size())});
     CLEAVE_ASSIGN_OR_RETURN(AttentionPlan plan, AttentionPlan::create(attentionDesc(*c)));
     scratchBytes_ = std::max(scratchBytes_, plan.scratchBytes());
-    attentions_.push_back({std::move(plan), {}});
+    uint32_t pieces = uint32_t(std::min<int64_t>(plan.items(), maxPieces()));
+    makePieces(uint32_t(steps_.size() - 1), pieces);
+    attentions_.push_back({std::move(plan), {}, std::max(pieces, 1u)});
   } else if (const auto *c = std::get_if<AttentionGradCommand>(&command.operation)) {
     steps_.push_back({Kind::AttentionGrad, uint32_t(attentionGrads_.size())});
     CLEAVE_ASSIGN_OR_RETURN(AttentionGradPlan plan,
@@ -167,6 +170,20 @@ Status HostProgram::addStep(const hal::Command &command, KernelModule *module, G
     }
   }
   return absl::OkStatus();
+}
+
+uint32_t HostProgram::maxPieces() const {
+  constexpr uint32_t kCoresToFill = 16;
+  return std::max(1u, kCoresToFill / std::max<uint32_t>(1, uint32_t(desc_.devices.size())));
+}
+
+void HostProgram::makePieces(uint32_t task, uint32_t pieces) {
+  if (pieces <= 1)
+    return;
+  graph_.tasks[task].meeting = uint32_t(graph_.meetings.size());
+  graph_.meetings.push_back({uint32_t(graph_.meetingTasks.size()), 1, 1, pieces});
+  graph_.meetingTasks.push_back(task);
+  meetingSteps_.push_back(steps_[task]);
 }
 
 Status HostProgram::addMeetings() {
@@ -198,10 +215,12 @@ Status HostProgram::addMeetings() {
     collectives_.emplace_back(first, participants);
     graph_.meetings.push_back({uint32_t(graph_.meetingTasks.size()), uint32_t(tasks.size()),
                                participants, collectives_.back().pieces()});
+    uint32_t collective = uint32_t(collectives_.size() - 1);
+    meetingSteps_.push_back({Kind::Meeting, collective});
     for (uint32_t t : tasks) {
       graph_.meetingTasks.push_back(t);
       graph_.tasks[t].meeting = meeting;
-      steps_[t].index = meeting;
+      steps_[t].index = collective;
       collectives_.back().setSource(commandOf(t).rank, commandOf(t).source);
     }
   }
@@ -258,10 +277,7 @@ void HostProgram::bindStep(const hal::Command &command, const Step &step, uint8_
     for (size_t i = 0; i < c->buffers.size(); ++i)
       pointers_[launches_[step.index].firstPointer + i] = at(c->buffers[i]);
   } else if (const auto *c = std::get_if<GemmCommand>(&command.operation)) {
-    Gemm &g = gemms_[step.index];
-    g.a = at(c->a);
-    g.b = at(c->b);
-    g.c = at(c->c);
+    gemms_[step.index].bind(at(c->a), at(c->b), at(c->c));
   } else if (const auto *c = std::get_if<AttentionCommand>(&command.operation)) {
     AttentionBuffers &a = attentions_[step.index].buffers;
     a.q = at(c->q);
@@ -312,23 +328,17 @@ Status HostProgram::run(const hal::Bindings &bindings, Scheduler *scheduler, uin
   return status;
 }
 
-Status HostProgram::execute(uint32_t task, uint32_t worker) {
-  const Step &step = steps_[task];
+Status HostProgram::execute(const Step &step, uint32_t worker) {
   switch (step.kind) {
   case Kind::Launch: {
     const Launch &l = launches_[step.index];
     l.function(pointers_.data() + l.firstPointer, scalars_.data() + l.firstScalar);
     return absl::OkStatus();
   }
-  case Kind::Gemm: {
-    const Gemm &g = gemms_[step.index];
-    return g.plan->run(g.a, g.b, g.c, workers_[worker].scratch());
-  }
-  case Kind::Attention: {
-    const Attention &a = attentions_[step.index];
-    a.plan.run(a.buffers, workers_[worker].scratch());
-    return absl::OkStatus();
-  }
+  case Kind::Gemm:
+  case Kind::Attention:
+  case Kind::Meeting:
+    return executePiece(step, 0, worker);
   case Kind::AttentionGrad: {
     const AttentionGrad &a = attentionGrads_[step.index];
     return a.plan.run(a.buffers, workers_[worker].scratch());
@@ -358,24 +368,37 @@ Status HostProgram::execute(uint32_t task, uint32_t worker) {
     sliceRows(*s.command, s.src, s.dst);
     return absl::OkStatus();
   }
-  case Kind::Meeting:
-    break;
   }
-  return absl::InternalError("a collective was run as a task");
+  return absl::InternalError("unknown step");
+}
+
+Status HostProgram::executePiece(const Step &step, uint32_t piece, uint32_t worker) {
+  if (step.kind == Kind::Gemm)
+    return gemms_[step.index].run(piece, workers_[worker].scratch());
+  if (step.kind == Kind::Attention) {
+    const Attention &a = attentions_[step.index];
+    int64_t items = a.plan.items(), begin = items * piece / a.pieces,
+            end = items * (piece + 1) / a.pieces;
+    for (int64_t item = begin; item < end; ++item)
+      a.plan.runItem(a.buffers, item, workers_[worker].scratch());
+    return absl::OkStatus();
+  }
+  collectives_[step.index].runPiece(piece, reduce_);
+  return absl::OkStatus();
 }
 
 Status HostProgram::runTask(uint32_t task, uint32_t worker) {
   if (!profile_)
-    return execute(task, worker);
+    return execute(steps_[task], worker);
   uint64_t start = now();
-  Status status = execute(task, worker);
+  Status status = execute(steps_[task], worker);
   taskNanoseconds_[task] = now() - start;
   return status;
 }
 
-Status HostProgram::runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t) {
+Status HostProgram::runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t worker) {
   uint64_t start = profile_ ? now() : 0;
-  collectives_[meeting].runPiece(piece, reduce_);
+  CLEAVE_RETURN_IF_ERROR(executePiece(meetingSteps_[meeting], piece, worker));
   if (profile_)
     meetingNanoseconds_[meeting].fetch_add(now() - start, std::memory_order_relaxed);
   return absl::OkStatus();
@@ -409,6 +432,8 @@ std::string HostProgram::describeStuck() const {
   // The first meeting that some reached and others did not is what everything else waits for.
   for (uint32_t m = 0; m < graph_.meetings.size(); ++m) {
     const TaskGraph::Meeting &meeting = graph_.meetings[m];
+    if (meetingSteps_[m].kind != Kind::Meeting)
+      continue;
     std::vector<uint32_t> arrived, missing;
     uint32_t example = kNone;
     const CollectiveCommand *command = nullptr;

@@ -9,9 +9,9 @@
 #include "drivers/host/attention.h"
 #include "drivers/host/attention_grad.h"
 #include "drivers/host/collective.h"
-#include "drivers/host/gemm.h"
 #include "drivers/host/kernel_module.h"
 #include "drivers/host/scheduler.h"
+#include "drivers/host/split_gemm.h"
 #include "hal/hal.h"
 
 namespace cleave::host {
@@ -51,14 +51,10 @@ private:
     KernelFunction function;
     uint32_t firstPointer, firstScalar;
   };
-  struct Gemm {
-    const GemmPlan *plan;
-    const void *a, *b;
-    void *c;
-  };
   struct Attention {
     AttentionPlan plan;
     AttentionBuffers buffers;
+    uint32_t pieces;
   };
   struct AttentionGrad {
     AttentionGradPlan plan;
@@ -86,6 +82,11 @@ private:
     uint32_t index; ///< in the vector of its kind
   };
 
+  /// Pieces that an instruction is cut into so that few devices keep many workers busy. Depends on
+  /// the number of devices and not on that of workers: so do the bits of the results.
+  uint32_t maxPieces() const;
+  /// Makes a task whose work comes in pieces: a meeting of its own.
+  void makePieces(uint32_t task, uint32_t pieces);
   Status build(KernelModule *module, GemmCache &gemms);
   Status addStep(const hal::Command &command, KernelModule *module, GemmCache &gemms);
   Status addMeetings();
@@ -93,7 +94,8 @@ private:
   void bind(const hal::Bindings &bindings);
   void bindStep(const hal::Command &command, const Step &step, uint8_t *const *bases);
   Status runTask(uint32_t task, uint32_t worker) override;
-  Status execute(uint32_t task, uint32_t worker);
+  Status execute(const Step &step, uint32_t worker);
+  Status executePiece(const Step &step, uint32_t piece, uint32_t worker);
   Status runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t worker) override;
   std::string describeStuck() const;
   std::string taskText(uint32_t task) const;
@@ -105,13 +107,14 @@ private:
   std::vector<Launch> launches_;
   std::vector<void *> pointers_;
   std::vector<int64_t> scalars_;
-  std::vector<Gemm> gemms_;
+  std::vector<SplitGemm> gemms_;
   std::vector<Attention> attentions_;
   std::vector<AttentionGrad> attentionGrads_;
   std::vector<Copy> copies_;
   std::vector<Fill> fills_;
   std::vector<Slice> slices_;
-  std::vector<Collective> collectives_; ///< one a meeting
+  std::vector<Collective> collectives_;
+  std::vector<Step> meetingSteps_; ///< what each meeting of the graph runs
   size_t scratchBytes_ = 0;
 
   TaskGraph graph_;

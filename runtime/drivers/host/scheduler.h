@@ -3,8 +3,9 @@
 //
 // Runs a graph of tasks on a pool of workers. Logical devices are not threads: a task runs when
 // what it depends on is done, on whichever worker is free, and a device that waits holds none.
-// Tasks that belong to a meeting (a collective) only arrive there; when the last has arrived, the
-// meeting's pieces are run by all workers together, and then all of its tasks are done.
+// Tasks that belong to a meeting (a collective; or one large task by itself) only arrive there;
+// when the last has arrived, the meeting's pieces are run by all workers together, and then all of
+// its tasks are done.
 //
 // A worker goes on with a task that it has just made ready; what else became ready goes to the
 // queue of its home worker, where idle workers help themselves. Idle workers sleep on a condition

@@ -110,6 +110,29 @@ TEST(Session, SameBitsInEveryOrder) {
   }
 }
 
+TEST(Session, SameBitsFromLargeProductsInPieces) {
+  // On one device products are cut, so that all workers take part.
+  Mlp mlp;
+  mlp.batch = 1500;
+  mlp.embed = 130;
+  mlp.hidden = 200;
+  mlp.dp = mlp.tp = 1;
+  ExecutablePtr executable = loadFile(mlp.build().file());
+  cleave_session_options o = options();
+  std::vector<float> first;
+  for (uint32_t threads : {1, 2, 5}) {
+    o.threads = threads;
+    std::vector<float> y = runMlp(mlp, createSession(executable, o));
+    if (first.empty())
+      first = y;
+    ASSERT_EQ(std::memcmp(y.data(), first.data(), y.size() * 4), 0) << threads << " threads";
+  }
+  o.interleaving_seed = 3;
+  std::vector<float> y = runMlp(mlp, createSession(executable, o));
+  ASSERT_EQ(std::memcmp(y.data(), first.data(), y.size() * 4), 0);
+  expectNear(first, mlp.expected(), 1e-3f);
+}
+
 TEST(Session, InterleavingFindsAMissingWait) {
   // Without the wait, the all-reduce may run before the product that it reduces.
   Mlp mlp;
