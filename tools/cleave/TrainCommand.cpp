@@ -541,6 +541,8 @@ void Run::printReport() {
     llvm::outs() << "resumed from " << resumedFrom_ << "\n";
   if (stepsDone_ == 0) {
     llvm::outs() << "step " << progress_.step << " was reached before: nothing to do\n";
+    if (!checkpoint.empty())
+      llvm::outs() << "checkpoint " << checkpoint << "\n";
     return;
   }
   llvm::outs() << "trained to step " << progress_.step << " (" << stepsDone_ << " steps in "
