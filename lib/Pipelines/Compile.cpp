@@ -58,6 +58,7 @@ LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileO
   MLIRContext *context = module->getContext();
   uint64_t limit = tokenLimit(*module);
   PassManager differentiate(context);
+  differentiate.enableVerifier(false);
   if (failed(buildPhases(differentiate, options.phases, Phase::Differentiate,
                          std::min(Phase::Differentiate, options.phases.last))) ||
       failed(differentiate.run(*module)))
@@ -72,6 +73,9 @@ LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileO
     return failure();
 
   PassManager pm(context);
+  // The contracts between phases are passes of their own; verifying every op after every pass costs
+  // more than the passes.
+  pm.enableVerifier(false);
   if (options.timing)
     pm.enableTiming();
   if (failed(buildPhases(pm, options.phases, Phase::Plan, options.phases.last)) ||

@@ -3,6 +3,8 @@
 
 #include "KernelGrouping.h"
 
+#include "cleave/Conversion/SliceViews.h"
+
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -85,6 +87,8 @@ OpRole KernelGrouping::classify(Operation *op) const {
     return OpRole::Index;
   if (isa<graph::BroadcastOp>(op) || free_.contains(op) || feedsDisjointSlices(op))
     return OpRole::Inlined;
+  if (auto slice = dyn_cast<graph::SliceOp>(op); slice && viewOffset(slice))
+    return OpRole::View;
   if (isa<graph::SliceOp, graph::TransposeOp>(op))
     return feedsProductsOnly(op) ? OpRole::View : OpRole::Inlined;
   if (isa<graph::ReshapeOp>(op)) {

@@ -5,6 +5,8 @@
 
 #include "EntryLowering.h"
 
+#include "cleave/Conversion/SliceViews.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -378,6 +380,17 @@ LogicalResult EntryLowering::lower(Operation *op) {
       .Case<func::ReturnOp>([&](auto op) { return lowerReturn(op); })
       .Case<graph::ReshapeOp>([&](graph::ReshapeOp op) {
         define(op.getResult(), dense(op->getOperand(0), op));
+        return success();
+      })
+      .Case<graph::SliceOp>([&](graph::SliceOp op) {
+        std::optional<int64_t> offset = viewOffset(op);
+        if (!offset || outputs_.count(op.getResult()))
+          return lowerSingleOp(op);
+        Value view = ViewOp::create(
+            builder_, op.getLoc(), exec::BufferType::get(builder_.getContext()),
+            dense(op->getOperand(0), op), builder_.getI64IntegerAttr(*offset),
+            builder_.getI64IntegerAttr(byteSize(cast<RankedTensorType>(op.getType()))));
+        define(op.getResult(), view);
         return success();
       })
       .Case<graph::TransposeOp>([&](graph::TransposeOp op) {

@@ -67,7 +67,7 @@ static Operation *lastReader(BlockArgument argument) {
   for (size_t i = 0; i < aliases.size(); ++i)
     for (Operation *user : aliases[i].getUsers()) {
       auto collective = dyn_cast<CollectiveOpInterface>(user);
-      if (isa<graph::ReshapeOp, graph::TransposeOp, MaskPaddingOp>(user) ||
+      if (isa<graph::ReshapeOp, graph::SliceOp, graph::TransposeOp, MaskPaddingOp>(user) ||
           (collective && collective.isStart()))
         aliases.insert(user->getResult(0));
       if (!last || last->isBeforeInBlock(user))
