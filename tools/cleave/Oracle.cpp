@@ -165,7 +165,11 @@ Oracle::arguments(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTenso
     auto state = symbol ? symbols.lookup<StateOp>(symbol.getValue()) : StateOp();
     if (!state || !checkpoint)
       return makeError("the source program takes " + key + ", which the executable does not have");
-    llvm::StringRef file = state.getCheckpoint().value_or(symbol.getValue());
+    if (!state.getCheckpoint()) { // In no file: starts as zeros, in the runtime too.
+      arguments.push_back(std::make_shared<interpreter::Tensor>(interpreter::Tensor::ofType(type)));
+      continue;
+    }
+    llvm::StringRef file = *state.getCheckpoint();
     st::TensorRef tensor = checkpoint->find(file);
     if (!tensor)
       return makeError(weights + ": tensor " + file + " is missing");

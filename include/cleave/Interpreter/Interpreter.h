@@ -24,7 +24,7 @@ struct Options {
   /// operand that is an index.
   std::function<void(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands,
                      llvm::ArrayRef<const Tensor *> results)>
-      observe;
+      observe = nullptr;
 };
 
 /// Tensors are shared between values that are equal by definition.
