@@ -99,8 +99,10 @@ public:
     if (failed(expected))
       return fail("interpretation of the unsharded program");
     FailureOr<Tensors> rounded = Tensors();
+    interpreter::Options rounding;
+    rounding.round = true;
     if (options.run)
-      rounded = interpreter::interpretGlobal(functionOf(*module), *arguments, {.round = true});
+      rounded = interpreter::interpretGlobal(functionOf(*module), *arguments, rounding);
     if (failed(rounded))
       return fail("interpretation of the rounded program");
     for (const Stage &stage : kStages) {
