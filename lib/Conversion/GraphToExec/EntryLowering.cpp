@@ -430,6 +430,24 @@ LogicalResult EntryLowering::lower(Operation *op) {
       });
 }
 
+/// Every tensor has a size in bytes.
+static LogicalResult checkTensors(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    TypeRange types =
+        function ? TypeRange(function.getArgumentTypes()) : TypeRange(op->getResultTypes());
+    for (Type type : types)
+      if (auto tensor = dyn_cast<TensorType>(type);
+          tensor && !(tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat())) {
+        op->emitOpError("has a value of type ")
+            << type << "; tensors have known sizes here, and integers or floats as elements";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult EntryLowering::run() {
   meshSymbol_ = function_->getAttrOfType<FlatSymbolRefAttr>(CleaveDialect::kMeshAttr);
   if (!meshSymbol_)
@@ -440,6 +458,8 @@ LogicalResult EntryLowering::run() {
     return function_.emitOpError("runs on the mesh ") << meshSymbol_ << ", which is not declared";
   if (!function_.getBody().hasOneBlock())
     return function_.emitOpError("must have one block to be lowered");
+  if (failed(checkTensors(function_)))
+    return failure();
 
   builder_.setInsertionPoint(function_);
   ArrayAttr none = builder_.getArrayAttr({});

@@ -39,3 +39,19 @@ module {
   func.func @update() { return }
   func.func @train_step() { return }
 }
+
+// -----
+
+module {
+  // expected-error @+1 {{input "x" must be a tensor, found 'index'}}
+  func.func @micro(%x: index {cleave.input = "x"}) { return }
+  func.func @update() { return }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{result 0 updates the state @g, which is not declared}}
+  func.func @micro(%x: tensor<4xf32> {cleave.input = "x"}) -> (tensor<4xf32> {cleave.state = @g}) { return %x : tensor<4xf32> }
+  func.func @update() { return }
+}

@@ -253,6 +253,8 @@ struct InsertReshardsPass : cleave::impl::InsertReshardsPassBase<InsertReshardsP
       return signalPassFailure();
     if (!*meshSym)
       return;
+    if (failed(checkTensors(function)))
+      return signalPassFailure();
     const Mesh &mesh = *findMesh(function, *meshSym);
     dropHints(function);
     ReshardProblemBuilder builder(function, *meshSym, mesh);

@@ -190,6 +190,9 @@ LogicalResult Partitioner::partition(Operation *op) {
   }
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return partitionCollective(collective);
+  if (!llvm::all_of(op->getResultTypes(), isTensor))
+    return op->emitError() << describeOp(op)
+                           << " cannot be partitioned; it has results that are no tensors";
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
     Layout from = layoutOfSharding(getSharding(reshard.getInput()), reshard.getType(), mesh);
     Layout to = layoutOfSharding(reshard.getSharding(), reshard.getType(), mesh);
@@ -259,6 +262,8 @@ struct PartitionPass : cleave::impl::PartitionPassBase<PartitionPass> {
       return signalPassFailure();
     if (!*meshSym)
       return;
+    if (failed(checkTensors(function)))
+      return signalPassFailure();
     Partitioner partitioner(function, *meshSym, *findMesh(function, *meshSym));
     if (failed(partitioner.run()))
       return signalPassFailure();

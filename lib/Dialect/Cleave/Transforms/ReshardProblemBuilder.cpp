@@ -55,6 +55,28 @@ FailureOr<FlatSymbolRefAttr> cleave::findFunctionMesh(func::FuncOp function) {
   return found;
 }
 
+LogicalResult cleave::checkTensors(func::FuncOp function) {
+  auto check = [&](Type type, Operation *op) -> LogicalResult {
+    auto tensor = dyn_cast<TensorType>(type);
+    if (!tensor || (tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat()))
+      return success();
+    std::string name = op == function ? ("function @" + function.getName()).str() : describeOp(op);
+    return op->emitError() << name << " has a value of type " << type
+                           << "; on a mesh tensors have known sizes, and integers or floats as "
+                              "elements";
+  };
+  for (Type type : function.getArgumentTypes())
+    if (failed(check(type, function)))
+      return failure();
+  WalkResult result = function.getBody().walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(check(type, op)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 FailureOr<Layout> ReshardProblemBuilder::layoutOfSharding(ShardingAttr sharding, unsigned rank) {
   if (!sharding)
     return Layout::replicated(rank);

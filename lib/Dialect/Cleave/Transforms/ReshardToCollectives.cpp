@@ -27,6 +27,8 @@ struct ReshardToCollectivesPass
       return signalPassFailure();
     if (!*meshSym)
       return;
+    if (failed(checkTensors(function)))
+      return signalPassFailure();
     const Mesh &mesh = *findMesh(function, *meshSym);
     ReshardPlanner planner(mesh);
     for (Operation &op : llvm::make_early_inc_range(function.getBody().getOps()))

@@ -75,7 +75,10 @@ LogicalResult StepFusion::collectArguments(func::FuncOp function) {
     if (!name)
       return function.emitError() << "argument " << index
                                   << " is neither a state nor an input with a name";
-    auto type = cast<RankedTensorType>(argument.getType());
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type)
+      return function.emitError() << "input " << name << " must be a tensor, found "
+                                  << argument.getType();
     if (function == micro && microbatches > 1) {
       if (type.getRank() == 0)
         return function.emitError()
@@ -192,7 +195,11 @@ LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) 
     if (auto symbol =
             function.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr)) {
       values[symbol] = value;
-      if (!isInternal(symbols.lookup<StateOp>(symbol.getValue())))
+      auto state = symbols.lookup<StateOp>(symbol.getValue());
+      if (!state)
+        return function.emitError() << "result " << index << " updates the state " << symbol
+                                    << ", which is not declared";
+      if (!isInternal(state))
         updated[symbol] = attributes;
     } else if (auto name =
                    function.getResultAttrOfType<StringAttr>(index, CleaveDialect::kOutputAttr);

@@ -125,3 +125,22 @@ func.func @no_warning(%q: tensor<8x16xf32> {cleave.sharding = #rows}, %k: tensor
   %0 = "test.attend"(%q, %k) {cleave.sharding_rule = #rule, cleave.shardings = [#rows]} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+cleave.mesh @mesh = <["x"=2]>
+
+// expected-error@+1 {{function @unknown_size has a value of type 'tensor<?xf32>'; on a mesh tensors have known sizes, and integers or floats as elements}}
+func.func @unknown_size(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+cleave.mesh @mesh = <["x"=2]>
+
+func.func @elements(%x: tensor<4xf32>) {
+  // expected-error@+1 {{test.pairs has a value of type 'tensor<4xcomplex<f32>>'; on a mesh tensors have known sizes, and integers or floats as elements}}
+  %0 = "test.pairs"(%x) : (tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  return
+}

@@ -87,3 +87,13 @@ func.func @blocks(%x: tensor<8xf32>) -> tensor<8xf32> {
 ^next:
   return %x : tensor<8xf32>
 }
+
+// -----
+
+cleave.mesh @mesh = <["x"=2]>
+
+func.func @element(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{tensor.extract cannot be partitioned; it has results that are no tensors}}
+  %0 = tensor.extract %x[] : tensor<f32>
+  return %x : tensor<f32>
+}

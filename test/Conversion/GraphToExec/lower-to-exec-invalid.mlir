@@ -39,3 +39,12 @@ func.func @unread(%x: tensor<4xf32, #cleave.shard<@mesh, [{"dp"}], global=[8]>> 
   // expected-error@+1 {{result 0 updates the state @w, which the function does not read}}
   return %x : tensor<4xf32, #cleave.shard<@mesh, [{"dp"}], global=[8]>>
 }
+
+// -----
+
+cleave.mesh @mesh = <["dp"=2]>
+
+// expected-error@+1 {{'func.func' op has a value of type 'tensor<?xf32>'; tensors have known sizes here, and integers or floats as elements}}
+func.func @unknown_size(%x: tensor<?xf32> {cleave.input = "x"}) attributes {cleave.entry, cleave.mesh = @mesh} {
+  return
+}
