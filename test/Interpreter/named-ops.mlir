@@ -108,3 +108,75 @@ func.func @rng(%step: tensor<i64>) -> (tensor<3x5xf64>, tensor<2x2x3xf64>) {
 }
 // CHECK-NEXT: result 0: equal
 // CHECK-NEXT: result 1: equal
+// CHECK-NEXT: @cross_entropy_normalizer
+func.func @cross_entropy_normalizer(%x: tensor<2x5x4xf64>, %l: tensor<2x5xi64>, %n: tensor<f64>) -> (tensor<f64>, tensor<f64>) {
+  %loss, %count = graph.cross_entropy %x, %l normalizer %n ignore_index = 2 : (tensor<2x5x4xf64>, tensor<2x5xi64>, tensor<f64>) -> (tensor<f64>, tensor<f64>)
+  return %loss, %count : tensor<f64>, tensor<f64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: @embedding_grad
+func.func @embedding_grad(%ids: tensor<2x5xi64>, %g: tensor<2x5x3xf64>) -> (tensor<16x3xf64>, tensor<7x3xf64>) {
+  %o = arith.constant 3 : index
+  %0 = graph.embedding_grad %ids, %g : (tensor<2x5xi64>, tensor<2x5x3xf64>) -> tensor<16x3xf64>
+  %1 = graph.embedding_grad %ids, %g offset %o : (tensor<2x5xi64>, tensor<2x5x3xf64>, index) -> tensor<7x3xf64>
+  return %0, %1 : tensor<16x3xf64>, tensor<7x3xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: @attention_lse
+func.func @attention_lse(%q: tensor<2x4x2x3x8xf64>, %k: tensor<2x6x2x8xf64>, %v: tensor<2x6x2x5xf64>)
+    -> (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>) {
+  %n = arith.constant -2 : index
+  %0, %lse0 = graph.attention %q, %k, %v scale = 0.25 softcap = 1.5 : (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>) -> (tensor<2x4x2x3x5xf64>, tensor<2x2x3x4xf64>)
+  // Of queries without a visible key it is -inf.
+  %1, %lse1 = graph.attention %q, %k, %v query_offset %n scale = 0.25 causal : (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>, index) -> (tensor<2x4x2x3x5xf64>, tensor<2x2x3x4xf64>)
+  return %lse0, %lse1 : tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: @attention_grad
+func.func @attention_grad(%q: tensor<2x4x2x3x8xf64>, %k: tensor<2x6x2x8xf64>, %v: tensor<2x6x2x5xf64>, %r: tensor<2x4x2x3x5xf64>, %g: tensor<2x4x2x3x5xf64>)
+    -> (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>, tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>) {
+  %o = arith.constant 2 : index
+  %n = arith.constant -2 : index
+  %0:3 = graph.attention_grad %q, %k, %v, %r, %g query_offset %o scale = 0.25 causal window = 2 softcap = 1.5
+      : (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>, tensor<2x4x2x3x5xf64>, tensor<2x4x2x3x5xf64>, index)
+     -> (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>)
+  // Of the queries -2, -1, 0 and 1 the first two see no key.
+  %y, %lse = graph.attention %q, %k, %v query_offset %n scale = 0.25 causal : (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>, index) -> (tensor<2x4x2x3x5xf64>, tensor<2x2x3x4xf64>)
+  %1:3 = graph.attention_grad %q, %k, %v, %y, %g lse %lse query_offset %n scale = 0.25 causal
+      : (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>, tensor<2x4x2x3x5xf64>, tensor<2x4x2x3x5xf64>, tensor<2x2x3x4xf64>, index)
+     -> (tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>)
+  return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>, tensor<2x4x2x3x8xf64>, tensor<2x6x2x8xf64>, tensor<2x6x2x5xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: result 2: equal
+// CHECK-NEXT: result 3: equal
+// CHECK-NEXT: result 4: equal
+// CHECK-NEXT: result 5: equal
+// CHECK-NEXT: @optimizers
+func.func @optimizers(%p: tensor<4x8xf64>, %g: tensor<4x8xf64>, %m: tensor<4x8xf64>, %s: tensor<f64>)
+    -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<f64>) {
+  %v = graph.multiply %m, %m : tensor<4x8xf64>
+  %t = graph.constant dense<3> : tensor<i64>
+  %b1 = graph.constant dense<0.9> : tensor<f64>
+  %b2 = graph.constant dense<0.95> : tensor<f64>
+  %eps = graph.constant dense<1.0e-8> : tensor<f64>
+  %0:3 = graph.adamw %p, %g, %m, %v step %t learning_rate %s beta1 %b1 beta2 %b2 epsilon %eps weight_decay %b1
+      : (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<i64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>)
+     -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>)
+  %1 = graph.sgd %p, %g learning_rate %s : (tensor<4x8xf64>, tensor<4x8xf64>, tensor<f64>) -> tensor<4x8xf64>
+  %2:2 = graph.sgd %p, %g velocity %m learning_rate %s momentum %b1 weight_decay %b2
+      : (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4x8xf64>, tensor<4x8xf64>)
+  %3 = graph.global_norm %p, %g, %s : (tensor<4x8xf64>, tensor<4x8xf64>, tensor<f64>) -> tensor<f64>
+  return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %3 : tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<f64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: result 2: equal
+// CHECK-NEXT: result 3: equal
+// CHECK-NEXT: result 4: equal
+// CHECK-NEXT: result 5: equal
+// CHECK-NEXT: result 6: equal

@@ -43,3 +43,14 @@ func.func @loss(%x: tensor<4x8xf32> {cleave.sharding = #cleave.sharding<@mesh, [
   %1:2 = graph.cross_entropy %y, %l ignore_index = -100 : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>)
   return %0#0, %1#0 : tensor<f32>, tensor<f32>
 }
+
+// Any sharded operand counts: the root of the sum over one device's part is not the norm.
+// CHECK-LABEL: func.func @norm
+func.func @norm(%x: tensor<4xf32>, %y: tensor<4x8xf32> {cleave.sharding = #cleave.sharding<@mesh, [{"dp"}, {} ]>}) -> (tensor<f32>, tensor<f32>) {
+  // CHECK-NOT: graph.global_norm %arg0, %arg1
+  // CHECK: graph.sqrt
+  %0 = graph.global_norm %x, %y : (tensor<4xf32>, tensor<4x8xf32>) -> tensor<f32>
+  // CHECK: graph.global_norm %arg0
+  %1 = graph.global_norm %x : (tensor<4xf32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}

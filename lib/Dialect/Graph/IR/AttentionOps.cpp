@@ -299,10 +299,10 @@ LogicalResult AttentionGradOp::verify() {
 FactorRule AttentionGradOp::getShardingRule() {
   enum { kQ, kK, kV, kResult, kResultGradient, kLse };
   RuleBuilder builder(*this);
-  uint16_t batch = builder.factor(builder.operandSize(kQ, 0));
-  uint16_t kvHeads = builder.factor(builder.operandSize(kQ, 2));
   // The gradients of keys and values sum over the queries that share them.
+  uint16_t batch = builder.factor(builder.operandSize(kQ, 0));
   uint16_t queries = builder.factor(builder.operandSize(kQ, 1), FactorKind::Reduction);
+  uint16_t kvHeads = builder.factor(builder.operandSize(kQ, 2));
   uint16_t groups = builder.factor(builder.operandSize(kQ, 3), FactorKind::Reduction);
   uint16_t headDim = builder.replicated(builder.operandSize(kQ, 4));
   uint16_t keys = builder.replicated(builder.operandSize(kK, 1));

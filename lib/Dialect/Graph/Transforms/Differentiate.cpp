@@ -155,7 +155,7 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
     if (microbatches < 1)
       return module.emitError() << "expected at least 1 microbatch in the option microbatches, "
                                    "found "
-                                << microbatches;
+                                << microbatches.getValue();
     FailureOr<Optimizer> chosen = optimizerOfOption();
     if (failed(chosen))
       return failure();
@@ -172,6 +172,10 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
     FailureOr<std::vector<TrainedParameter>> parameters = findParameters(*function);
     if (failed(parameters) || failed(setDecays(*parameters)))
       return failure();
+    if (form == "step" && !parameters->front().state)
+      return function->emitError()
+             << "a step updates parameters in states, but argument " << parameters->front().argument
+             << " has none; give it cleave.state, or use form=gradients";
     ForwardFunction forward{*function, *lossResult, std::move(*parameters)};
     if (failed(form == "gradients" ? writeGradients(forward)
                                    : TrainingStep(forward, *chosen, microbatches).write()))
