@@ -1,6 +1,7 @@
 # Copyright 2026 The Cleave Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The forward of a LLaMA as one writes it in JAX, for Shardy and XLA to shard. Nothing is allocated.
+"""A LLaMA as one writes it in JAX, forward and training step, for Shardy and XLA to shard. Nothing is
+allocated.
 
 Needs jax (pip install jax). Import it before anything else that imports jax: it asks for CPU devices.
 """
@@ -79,9 +80,20 @@ class Llama:
         picked = jnp.take_along_axis(logits[:, :-1], labels[:, 1:, None], -1)[..., 0]
         return logits, jnp.mean(jax.nn.logsumexp(logits[:, :-1], -1) - picked)
 
-    def trace(self, batch, sequence):
+    def train(self, p, m, v, step, ids, labels):
+        """One step of AdamW; weights and moments are f32."""
+        cast = lambda p: jax.tree.map(lambda w: w.astype(self.dtype), p)
+        loss, g = jax.value_and_grad(lambda p: self.forward(cast(p), ids, labels)[1])(p)
+        m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
+        v = jax.tree.map(lambda v, g: 0.95 * v + 0.05 * g * g, v, g)
+        update = lambda p, m, v: p - 3e-4 * (m / (1 - 0.9 ** step) / (
+            jnp.sqrt(v / (1 - 0.95 ** step)) + 1e-8) + 0.1 * p)
+        return jax.tree.map(update, p, m, v), m, v, loss
+
+    def trace(self, step, batch, sequence):
         h, f, kv = self.hidden, self.ffn, self.kv_heads * self.head_dim
-        of = lambda *shape: jax.ShapeDtypeStruct(shape, self.dtype)
+        dtype = self.dtype if step == "forward" else jnp.float32
+        of = lambda *shape: jax.ShapeDtypeStruct(shape, dtype)
         layer = dict(norm1=of(h), norm2=of(h), q=of(h, h), k=of(h, kv), v=of(h, kv), o=of(h, h),
                      gate=of(h, f), up=of(h, f), down=of(f, h))
         placed = dict(norm1=P(), norm2=P(), q=COLUMN, k=COLUMN, v=COLUMN, o=ROW, gate=COLUMN,
@@ -90,7 +102,14 @@ class Llama:
                       head=of(h, self.vocab))
         spec = dict(embedding=ROW, layers=[placed] * self.layers, norm=P(), head=COLUMN)
         tokens = jax.ShapeDtypeStruct((batch, sequence), jnp.int32)
-        shardings = jax.tree.map(lambda s: NamedSharding(self.mesh, s),
-                                 (spec, P("dp", None), P("dp", None)),
+        data = P("dp", None)
+        if step == "forward":
+            function, arguments = self.forward, (params, tokens, tokens)
+            specs = (spec, data, data)
+        else:
+            count = jax.ShapeDtypeStruct((), jnp.float32)
+            function, arguments = self.train, (params, params, params, count, tokens, tokens)
+            specs = (spec, spec, spec, P(), data, data)
+        shardings = jax.tree.map(lambda s: NamedSharding(self.mesh, s), specs,
                                  is_leaf=lambda s: isinstance(s, P))
-        return jax.jit(self.forward, in_shardings=shardings).trace(params, tokens, tokens)
+        return jax.jit(function, in_shardings=shardings).trace(*arguments)

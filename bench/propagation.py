@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Propagation of shardings: cleave-propagate beside Shardy's own pass, CPU time an op, one thread.
 
-Both shard the forward of LLaMA-7B (batch 16, sequence 2048) over dp=8,tp=8, from the same shardings:
-"inputs" (parameters and tokens) and "strategy" (activations constrained as well). Shardy's program is
+Both shard LLaMA-7B (batch 16, sequence 2048) over dp=8,tp=8, its forward and its training step (backward
+and AdamW with it), from the same shardings: "inputs" (parameters, moments, tokens) and "strategy"
+(activations constrained as well). Shardy's program is
 JAX's StableHLO; Cleave's is the same model from config.json, as imported (named) and decomposed to
 primitives, which are ops of StableHLO's kind: that is the row to compare.
 
@@ -29,7 +30,7 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import stablehlo
 
 MODEL, BATCH, SEQUENCE, DP, TP = "llama-7b", 16, 2048, 8, 8
-GIVEN = ("inputs", "strategy")
+STEPS, GIVEN = ("forward", "train"), ("inputs", "strategy")
 
 
 def op_count(op):
@@ -58,7 +59,7 @@ def shardy_seconds(text, pipelines):
 
 
 def cleave_nanoseconds(binary, layers):
-    """{(program, given, layers): (ns an op, ops)}, the best of the benchmark's repetitions."""
+    """{(step, form, given, layers): (ns an op, ops)}, the best of the benchmark's repetitions."""
     wanted = "|".join(map(str, layers))
     done = subprocess.run([binary, f"--benchmark_filter=^propagate/.*/layers:({wanted})/",
                            "--benchmark_format=json"], stdout=subprocess.PIPE, text=True, check=True)
@@ -66,10 +67,10 @@ def cleave_nanoseconds(binary, layers):
     for run in json.loads(done.stdout)["benchmarks"]:
         if run["run_type"] != "iteration":
             continue
-        if "error_message" in run:
+        if run.get("error_occurred"):
             sys.exit(f"{run['name']}: {run['error_message']}")
-        _, program, given, count = run["name"].split("/")[:4]
-        key = program, given, int(count.removeprefix("layers:"))
+        _, step, form, given, count = run["name"].split("/")[:5]
+        key = step, form, given, int(count.removeprefix("layers:"))
         best[key] = min(best.get(key, (1e30, 0)), (run["cpu_time"] * 1e6 / run["ops"], run["ops"]))
     return best
 
@@ -91,23 +92,23 @@ def main():
         sys.exit(f"{a.bench} is missing: build it (ninja -C build/release CompilerBench)")
     stablehlo.register_stablehlo_passes()
 
+    cases = [(step, given, n) for step in STEPS for given in GIVEN for n in layers]
     texts, jax_record = {}, {}
-    for given in GIVEN:
-        for n in layers:
-            start = time.process_time()
-            traced = jax_llama.Llama(MODEL, n, DP, TP, given).trace(BATCH, SEQUENCE)
-            trace_s = time.process_time() - start
-            start = time.process_time()
-            lowered = traced.lower()
-            lower_s = time.process_time() - start
-            texts[given, n] = lowered.compiler_ir().operation.get_asm(print_generic_op_form=True)
-            record = {"trace_s": round(trace_s, 3), "lower_s": round(lower_s, 3)}
-            if given == "strategy" and n in numbers(a.compile_layers):
-                start, cpu = time.perf_counter(), time.process_time()
-                lowered.compile()
-                record["compile_s"] = round(time.perf_counter() - start, 3)
-                record["compile_cpu_s"] = round(time.process_time() - cpu, 3)
-            jax_record[given, n] = record
+    for step, given, n in cases:
+        start = time.process_time()
+        traced = jax_llama.Llama(MODEL, n, DP, TP, given).trace(step, BATCH, SEQUENCE)
+        trace_s = time.process_time() - start
+        start = time.process_time()
+        lowered = traced.lower()
+        lower_s = time.process_time() - start
+        texts[step, given, n] = lowered.compiler_ir().operation.get_asm(print_generic_op_form=True)
+        record = {"jax_trace_s": round(trace_s, 3), "jax_lower_s": round(lower_s, 3)}
+        if (step, given) == ("forward", "strategy") and n in numbers(a.compile_layers):
+            start, cpu = time.perf_counter(), time.process_time()
+            lowered.compile()
+            record["jax_compile_s"] = round(time.perf_counter() - start, 3)
+            record["jax_compile_cpu_s"] = round(time.process_time() - cpu, 3)
+        jax_record[step, given, n] = record
 
     cleave, shardy, pipeline = {}, {}, {}
     for _ in range(a.rounds):
@@ -120,25 +121,22 @@ def main():
             pipeline[key] = min(pipeline.get(key, whole), whole)
 
     worst = {}
-    for given in GIVEN:
-        for n in layers:
-            seconds, ops = shardy[given, n]
-            theirs = 1e6 * seconds / ops
-            record = {"given": given, "layers": n, "shardy_ops": ops,
-                      "shardy_ms": round(1e3 * seconds, 3),
-                      "shardy_us_per_op": round(theirs, 2),
-                      "shardy_pipeline_us_per_op": round(1e6 * pipeline[given, n][0]
-                                                         / pipeline[given, n][1], 2)}
-            for program in ("primitives", "named"):
-                ours, count = cleave[program, given, n]
-                record |= {f"cleave_{program}_ops": int(count),
-                           f"cleave_{program}_ms": round(1e-6 * ours * count, 3),
-                           f"cleave_{program}_us_per_op": round(1e-3 * ours, 2),
-                           f"faster_{program}": round(theirs / (1e-3 * ours), 2)}
-                ratio = theirs / (1e-3 * ours)
-                worst[program] = min(worst.get(program, ratio), ratio)
-            print(json.dumps(record | {f"jax_{k}": v for k, v in jax_record[given, n].items()}),
-                  flush=True)
+    for step, given, n in cases:
+        seconds, ops = shardy[step, given, n]
+        whole, given_ops = pipeline[step, given, n]
+        theirs = 1e6 * seconds / ops
+        record = {"step": step, "given": given, "layers": n, "shardy_ops": ops,
+                  "shardy_ms": round(1e3 * seconds, 3), "shardy_us_per_op": round(theirs, 2),
+                  "shardy_pipeline_us_per_op": round(1e6 * whole / given_ops, 2)}
+        for form in ("primitives", "named"):
+            nanoseconds, count = cleave[step, form, given, n]
+            ratio = theirs / (1e-3 * nanoseconds)
+            record |= {f"cleave_{form}_ops": int(count),
+                       f"cleave_{form}_ms": round(1e-6 * nanoseconds * count, 3),
+                       f"cleave_{form}_us_per_op": round(1e-3 * nanoseconds, 2),
+                       f"faster_{form}": round(ratio, 2)}
+            worst[form] = min(worst.get(form, ratio), ratio)
+        print(json.dumps(record | jax_record[step, given, n]), flush=True)
     print(json.dumps({"least_ratio": {k: round(v, 2) for k, v in worst.items()}}))
     return 0 if worst["primitives"] >= 2 or not a.check else 1
 

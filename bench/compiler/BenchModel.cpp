@@ -95,9 +95,15 @@ LogicalResult BenchModel::run(llvm::StringRef pipeline) {
                  succeeded(manager.run(*module_)));
 }
 
+LogicalResult BenchModel::runPhase(Phase phase) {
+  PhaseOptions options;
+  options.training = case_.training;
+  return run(phasePipeline(phase, options));
+}
+
 LogicalResult BenchModel::runPhases(Phase last) {
-  for (int phase = int(Phase::Plan); phase <= int(last); ++phase)
-    if (failed(run(phasePipeline(Phase(phase), {}))))
+  for (int phase = int(Phase::Differentiate); phase <= int(last); ++phase)
+    if (failed(runPhase(Phase(phase))))
       return failure();
   return success();
 }

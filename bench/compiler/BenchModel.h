@@ -19,6 +19,7 @@ struct ModelCase {
   int64_t layers = 1;
   std::string mesh; ///< as on the command line
   int64_t batch = 1, sequence = 1;
+  bool training = false; ///< a training step (AdamW) instead of the forward
 };
 
 /// A context of its own and the module in it: attributes that an earlier run made would make a
@@ -31,6 +32,7 @@ public:
   mlir::LogicalResult import();
   /// Runs a textual pass pipeline, verifiers between passes off.
   mlir::LogicalResult run(llvm::StringRef pipeline);
+  mlir::LogicalResult runPhase(Phase phase);
   /// Runs the phases after import up to and including `last`.
   mlir::LogicalResult runPhases(Phase last);
   /// Takes what the strategy says about activations away; arguments keep theirs.

@@ -3,11 +3,12 @@
 //
 // What each phase of the compiler costs, and how that grows with layers and with devices.
 //
-//   propagate/PROGRAM/GIVEN/layers:N
-//       cleave-propagate by itself on the forward of llama-7b over dp=8,tp=8. PROGRAM: named (as
-//       imported) or primitives (after cleave-decompose). GIVEN: strategy (what cleave compile
-//       gives: parameters, inputs, constraints on activations) or inputs (no constraint inside).
-//   phase/MODEL/MESH/layers:N/PHASE
+//   propagate/STEP/FORM/GIVEN/layers:N
+//       cleave-propagate by itself on llama-7b over dp=8,tp=8. STEP: forward, or train (backward
+//       and AdamW with it). FORM: named (as imported) or primitives (after cleave-decompose).
+//       GIVEN: strategy (what cleave compile gives: states, inputs, constraints on activations) or
+//       inputs (no constraint inside).
+//   phase/STEP/MODEL/MESH/layers:N/PHASE
 //       one phase, its contract verifiers included; kernels: compiling kernel bodies for both
 //       baselines; write: the file's bytes.
 //
@@ -54,10 +55,15 @@ benchmark::internal::Benchmark *configure(benchmark::internal::Benchmark *benchm
   return benchmark->Iterations(1)->Repetitions(5)->Unit(benchmark::kMillisecond);
 }
 
-void addPropagation(const std::string &program, const std::string &given, int64_t layers) {
-  ModelCase modelCase{"llama-7b", layers, "dp=8,tp=8", 16, 2048};
+std::string stepOf(bool training) { return training ? "train" : "forward"; }
+
+void addPropagation(bool training, const std::string &form, const std::string &given,
+                    int64_t layers) {
+  ModelCase modelCase{"llama-7b", layers, "dp=8,tp=8", 16, 2048, training};
   configure(benchmark::RegisterBenchmark(
-      ("propagate/" + program + "/" + given + "/layers:" + std::to_string(layers)).c_str(),
+      ("propagate/" + stepOf(training) + "/" + form + "/" + given +
+       "/layers:" + std::to_string(layers))
+          .c_str(),
       [=](benchmark::State &state) {
         measure(
             state, modelCase,
@@ -66,7 +72,7 @@ void addPropagation(const std::string &program, const std::string &given, int64_
                 return mlir::failure();
               if (given == "inputs")
                 model.dropConstraints();
-              return program == "primitives" ? model.run("cleave-decompose") : mlir::success();
+              return form == "primitives" ? model.run("cleave-decompose") : mlir::success();
             },
             [](BenchModel &model) { return model.run("func.func(cleave-propagate)"); });
       }));
@@ -74,8 +80,8 @@ void addPropagation(const std::string &program, const std::string &given, int64_
 
 /// Phases after import and their successors, which are no pass pipelines.
 void addPhases(const ModelCase &modelCase) {
-  std::string prefix = "phase/" + modelCase.model + "/" + modelCase.mesh +
-                       "/layers:" + std::to_string(modelCase.layers) + "/";
+  std::string prefix = "phase/" + stepOf(modelCase.training) + "/" + modelCase.model + "/" +
+                       modelCase.mesh + "/layers:" + std::to_string(modelCase.layers) + "/";
   auto add = [&](llvm::StringRef name, auto prepare, auto timed) {
     configure(
         benchmark::RegisterBenchmark((prefix + name).str().c_str(), [=](benchmark::State &state) {
@@ -90,9 +96,9 @@ void addPhases(const ModelCase &modelCase) {
   add(
       "import", [](BenchModel &) { return mlir::success(); },
       [](BenchModel &model) { return model.import(); });
-  for (int phase = int(Phase::Plan); phase <= int(Phase::Verify); ++phase)
+  for (int phase = int(Phase::Differentiate); phase <= int(Phase::Verify); ++phase)
     add(phaseNames()[phase], upTo(Phase(phase - 1)),
-        [=](BenchModel &model) { return model.run(phasePipeline(Phase(phase), {})); });
+        [=](BenchModel &model) { return model.runPhase(Phase(phase)); });
   add("kernels", upTo(Phase::Verify),
       [](BenchModel &model) { return compileKernels(model.module(), {}); });
   auto objects = std::make_shared<std::vector<HostKernelObject>>();
@@ -110,15 +116,17 @@ void addPhases(const ModelCase &modelCase) {
 }
 
 const int registered = [] {
-  for (const char *program : {"named", "primitives"})
-    for (const char *given : {"strategy", "inputs"})
-      for (int64_t layers : {1, 4, 16, 32, 64})
-        addPropagation(program, given, layers);
-  for (int64_t layers : {16, 32})
-    addPhases({"llama3-8b", layers, "dp=8,tp=8", 128, 2048});
-  addPhases({"llama3-8b", 32, "dp=128,tp=8", 128, 2048});
-  for (int64_t layers : {63, 126})
-    addPhases({"llama3.1-405b", layers, "dp=128,tp=8", 128, 2048});
+  for (bool training : {false, true}) {
+    for (const char *form : {"named", "primitives"})
+      for (const char *given : {"strategy", "inputs"})
+        for (int64_t layers : {1, 4, 16, 32, 64})
+          addPropagation(training, form, given, layers);
+    for (int64_t layers : {16, 32})
+      addPhases({"llama3-8b", layers, "dp=8,tp=8", 128, 2048, training});
+    addPhases({"llama3-8b", 32, "dp=128,tp=8", 128, 2048, training});
+    for (int64_t layers : {63, 126})
+      addPhases({"llama3.1-405b", layers, "dp=128,tp=8", 128, 2048, training});
+  }
   return 0;
 }();
 
