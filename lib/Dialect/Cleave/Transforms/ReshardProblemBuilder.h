@@ -17,8 +17,8 @@ namespace cleave {
 /// one.
 mlir::FailureOr<mlir::FlatSymbolRefAttr> findFunctionMesh(mlir::func::FuncOp function);
 
-/// Fails with an error if a function holds a tensor that cannot be laid out on a mesh: of unknown rank
-/// or sizes, or of elements that are neither integers nor floats.
+/// Fails with an error if a function holds a tensor that cannot be laid out on a mesh: of unknown
+/// rank or sizes, or of elements that are neither integers nor floats.
 mlir::LogicalResult checkTensors(mlir::func::FuncOp function);
 
 /// A ReshardProblem and where its parts stand in the IR.
