@@ -15,7 +15,10 @@ namespace {
 /// e^x for x <= 88; 0 below -87. Relative error about 1e-7.
 inline float expApproximation(float x) {
   x = x < -87.0f ? -87.0f : x;
-  float n = __builtin_roundevenf(x * 1.44269504f);
+  // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits; also for a NaN, which
+  // no conversion to an integer may be given.
+  float shifted = x * 1.44269504f + 12582912.0f;
+  float n = shifted - 12582912.0f;
   float r = __builtin_fmaf(n, -0.693359375f, x);
   r = __builtin_fmaf(n, 2.12194440e-4f, r);
   float p = 1.9875691500e-4f;
@@ -25,9 +28,8 @@ inline float expApproximation(float x) {
   p = __builtin_fmaf(p, r, 1.6666665459e-1f);
   p = __builtin_fmaf(p, r, 5.0000001201e-1f);
   p = __builtin_fmaf(p, r * r, r) + 1.0f;
-  int bits = (int(n) + 127) << 23;
-  float power;
-  __builtin_memcpy(&power, &bits, 4);
+  unsigned bits = (__builtin_bit_cast(unsigned, shifted) << 23) + 0x3f800000u;
+  float power = __builtin_bit_cast(float, bits);
   return p * power;
 }
 
