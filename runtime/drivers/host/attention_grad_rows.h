@@ -15,8 +15,8 @@ namespace {
 /// e^x for x <= 88; 0 below -87. Relative error about 1e-7.
 inline float expApproximation(float x) {
   x = x < -87.0f ? -87.0f : x;
-  // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits; also for a NaN, which
-  // no conversion to an integer may be given.
+  // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits; also for a NaN,
+  // which no conversion to an integer may be given.
   float shifted = x * 1.44269504f + 12582912.0f;
   float n = shifted - 12582912.0f;
   float r = __builtin_fmaf(n, -0.693359375f, x);
