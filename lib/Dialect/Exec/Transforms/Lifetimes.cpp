@@ -62,7 +62,6 @@ HappensBefore::HappensBefore(EntryOp entry) {
 Lifetimes::Lifetimes(EntryOp entry) {
   HappensBefore order(entry);
   int64_t count = order.instructions().size();
-  slots_ = 2 * count + 1;
   // For an instruction of another stream: the last position of stream 0 before it may start, and
   // the first position of stream 0 that knows it has completed.
   std::vector<int64_t> knownAt(count, count);

@@ -60,12 +60,10 @@ public:
     int64_t begin, end; ///< slots, inclusive
   };
   explicit Lifetimes(EntryOp entry);
-  int64_t slots() const { return slots_; }
   /// None for a buffer that no instruction touches.
   std::optional<Range> of(BufferOp buffer) const;
 
 private:
-  int64_t slots_;
   llvm::DenseMap<mlir::Operation *, Range> ranges_;
 };
 
