@@ -216,3 +216,17 @@ func.func @f(%x: tensor<8xf32>) {
 
 // expected-error @below {{the number of an axis list is negative}}
 #bad = #exec.expr<coord -1>
+
+// -----
+
+// expected-error @+1 {{'in_place' must have one entry for each of its 1 results, found 2}}
+exec.kernel @in_place_count(%a: tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 0, 0>} {
+  exec.yield %a : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'in_place' gives result 0 the buffer of input 1, which is no input of its type}}
+exec.kernel @in_place_type(%a: tensor<4xf32>, %b: tensor<8xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 1>} {
+  exec.yield %a : tensor<4xf32>
+}
