@@ -139,23 +139,26 @@ bool ReshardSearch::encode(const Layout &layout,
 }
 
 bool ReshardSearch::setUp(const Layout &from, const Layout &to) {
-  // A detour through another dimension helps only where blocks of these are not aligned.
+  // A detour through a dimension that neither layout splits helps where blocks are not aligned, and
+  // where a reduction can be made smaller by slices that the target has minor to what is reduced.
   int64_t shards = shardCount(from.usedAxes()) * shardCount(to.usedAxes());
-  activeDims_.clear();
-  even_ = true;
-  for (unsigned dim = 0; dim < from.rank(); ++dim) {
-    if (from.dims[dim].empty() && to.dims[dim].empty())
-      continue;
-    activeDims_.push_back(dim);
-    even_ &= shape_[dim] % shards == 0;
-  }
+  bool detours = !subtractAxes(from.partial, to.partial).empty() &&
+                 !subtractAxes(to.usedAxes(), from.usedAxes()).empty();
+  auto activate = [&](bool all) {
+    activeDims_.clear();
+    even_ = true;
+    for (unsigned dim = 0; dim < from.rank(); ++dim) {
+      if (!all && from.dims[dim].empty() && to.dims[dim].empty())
+        continue;
+      activeDims_.push_back(dim);
+      even_ &= shape_[dim] % shards == 0;
+    }
+  };
+  activate(detours && from.rank() <= kMaxDims);
   if (activeDims_.size() > kMaxDims)
     return false;
-  if (!even_ && from.rank() <= kMaxDims) {
-    activeDims_.clear();
-    for (unsigned dim = 0; dim < from.rank(); ++dim)
-      activeDims_.push_back(dim);
-  }
+  if (!even_ && from.rank() <= kMaxDims)
+    activate(true);
 
   llvm::SmallVector<llvm::SmallVector<uint32_t, 8>, 4> fromCuts, toCuts, cuts;
   collectCuts(from, fromCuts);

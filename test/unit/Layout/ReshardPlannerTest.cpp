@@ -111,6 +111,18 @@ TEST(ReshardPlannerTest, ReducesWhereTheBufferIsSmallest) {
             R"(all_reduce{"a"}; all_gather{"b"}@0)");
 }
 
+TEST(ReshardPlannerTest, SlicesAnotherDimensionToReduceLess) {
+  // The axis of the slice is minor in the target, so that it cannot be in place before the
+  // reduction; in another dimension it can, and moves afterwards.
+  EXPECT_EQ(plan({16, 16}, {{{}, {}}, {kA}}, {{{kA, kB}, {}}, {}}),
+            R"(all_slice{"b"}@1; reduce_scatter{"a"}@0; all_to_all{"b"}@1->0)");
+  EXPECT_EQ(plan({16, 16}, {{{}, {}}, {kB0}}, {{{kB}, {}}, {}}),
+            R"(all_slice{"b":(2)2}@1; reduce_scatter{"b":(1)2}@0; all_to_all{"b":(2)2}@1->0)");
+  // With one dimension there is no such place.
+  EXPECT_EQ(plan({16}, {{{}}, {kA}}, {{{kA, kB}}, {}}),
+            R"(reduce_scatter{"a"}@0; all_slice{"b"}@0)");
+}
+
 TEST(ReshardPlannerTest, UnalignedBlocksAreNotSplit) {
   // 6 rows over 4: blocks of 2, 2, 2, 0. Over the major 2 of them: blocks of 3.
   Layout four{{{kB}}, {}}, two{{{kB0}}, {}};
