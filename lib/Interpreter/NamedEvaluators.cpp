@@ -170,7 +170,8 @@ void crossEntropy(CrossEntropyOp op, Operands in, Results out) {
   double sum = 0, count = 0;
   for (int64_t row = 0; row < labels.size(); ++row) {
     int64_t label = labels.ints[row];
-    if (label == static_cast<int64_t>(op.getIgnoreIndex()))
+    bool isIgnored = label == static_cast<int64_t>(op.getIgnoreIndex());
+    if (isIgnored && !op.getLse())
       continue;
     const double *x = logits.floats.data() + row * vocabulary;
     double most = -std::numeric_limits<double>::infinity(), total = 0;
@@ -178,8 +179,13 @@ void crossEntropy(CrossEntropyOp op, Operands in, Results out) {
       most = std::isnan(x[j]) ? x[j] : std::max(most, x[j]);
     for (int64_t j = 0; j < vocabulary; ++j)
       total += std::exp(x[j] - most);
+    double lse = std::log(total) + most;
+    if (op.getLse())
+      out[2].floats[row] = lse;
+    if (isIgnored)
+      continue;
     double target = label >= 0 && label < vocabulary ? x[label] : 0.0;
-    sum += std::log(total) + most - target;
+    sum += lse - target;
     count += 1;
   }
   out[0].floats[0] = sum / (op.getNormalizer() ? in[2].tensor->floats[0] : count);

@@ -115,6 +115,14 @@ func.func @cross_entropy_normalizer(%x: tensor<2x5x4xf64>, %l: tensor<2x5xi64>, 
 }
 // CHECK-NEXT: result 0: equal
 // CHECK-NEXT: result 1: equal
+// CHECK-NEXT: @cross_entropy_saving
+func.func @cross_entropy_saving(%x: tensor<2x5x4xf64>, %l: tensor<2x5xi64>) -> (tensor<f64>, tensor<f64>, tensor<2x5xf64>) {
+  %loss, %count, %lse = graph.cross_entropy %x, %l ignore_index = 2 : (tensor<2x5x4xf64>, tensor<2x5xi64>) -> (tensor<f64>, tensor<f64>, tensor<2x5xf64>)
+  return %loss, %count, %lse : tensor<f64>, tensor<f64>, tensor<2x5xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: result 2: equal
 // CHECK-NEXT: @embedding_grad
 func.func @embedding_grad(%ids: tensor<2x5xi64>, %g: tensor<2x5x3xf64>) -> (tensor<16x3xf64>, tensor<7x3xf64>) {
   %o = arith.constant 3 : index

@@ -101,6 +101,14 @@ func.func @loss_normalizer(%x: tensor<2x4x7xf32>, %l: tensor<2x4xi64>, %n: tenso
 
 // -----
 
+func.func @loss_lse(%x: tensor<2x4x7xf32>, %l: tensor<2x4xi64>) {
+  // expected-error@+1 {{found tensor<2x7xf32>}}
+  %0:3 = graph.cross_entropy %x, %l ignore_index = -100 : (tensor<2x4x7xf32>, tensor<2x4xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x7xf32>)
+  return
+}
+
+// -----
+
 func.func @sgd_rate(%p: tensor<4xbf16>, %n: tensor<bf16>) {
   // expected-error@+1 {{expected a learning rate of element type f32 or f64, found 'bf16'}}
   %0 = graph.sgd %p, %p learning_rate %n : (tensor<4xbf16>, tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>

@@ -37,6 +37,8 @@ func.func @attention(%q: tensor<2x8x3x2x4xbf16>, %k: tensor<2x8x3x4xbf16>, %v: t
 func.func @cross_entropy(%x: tensor<2x4x7xf32>, %l: tensor<2x4xi64>, %n: tensor<f32>) {
   // CHECK: graph.cross_entropy %arg0, %arg1 normalizer %arg2 ignore_index = -100 : (tensor<2x4x7xf32>, tensor<2x4xi64>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
   %0:2 = graph.cross_entropy %x, %l normalizer %n ignore_index = -100 : (tensor<2x4x7xf32>, tensor<2x4xi64>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  // CHECK: graph.cross_entropy %arg0, %arg1 ignore_index = -100 : (tensor<2x4x7xf32>, tensor<2x4xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x4xf32>)
+  %1:3 = graph.cross_entropy %x, %l ignore_index = -100 : (tensor<2x4x7xf32>, tensor<2x4xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x4xf32>)
   return
 }
 

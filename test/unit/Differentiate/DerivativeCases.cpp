@@ -284,6 +284,11 @@ func.func @f(%x: tensor<3x4x5xf64>, %l: tensor<3x4xi64>) -> (tensor<f64>, tensor
   %2, %3 = graph.cross_entropy %x, %l ignore_index = 2 : (tensor<3x4x5xf64>, tensor<3x4xi64>) -> (tensor<f64>, tensor<f64>)
   return %0, %2, %3 : tensor<f64>, tensor<f64>, tensor<f64>
 })"});
+  cases.push_back({"cross_entropy_saving", R"(
+func.func @f(%x: tensor<Ax4x5xf64>, %l: tensor<Ax4xi64>) -> (tensor<f64>, tensor<Ax4xf64>) {
+  %0, %1, %2 = graph.cross_entropy %x, %l ignore_index = 3 : (tensor<Ax4x5xf64>, tensor<Ax4xi64>) -> (tensor<f64>, tensor<f64>, tensor<Ax4xf64>)
+  return %0, %2 : tensor<f64>, tensor<Ax4xf64>
+})"});
   cases.push_back({"cross_entropy_normalizer", R"(
 func.func @f(%x: tensor<Ax4x5xf64>, %l: tensor<Ax4xi64>, %n: tensor<f64>) -> tensor<f64> {
   %0, %1 = graph.cross_entropy %x, %l normalizer %n ignore_index = 3 : (tensor<Ax4x5xf64>, tensor<Ax4xi64>, tensor<f64>) -> (tensor<f64>, tensor<f64>)

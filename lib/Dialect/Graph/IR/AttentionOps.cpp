@@ -3,6 +3,7 @@
 //
 // attention and attention_grad.
 
+#include "SavingForm.h"
 #include "ShardingRules.h"
 #include "Verification.h"
 #include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
@@ -238,17 +239,7 @@ Operation *AttentionOp::saveForGradient(OpBuilder &builder) {
   auto saving = AttentionOp::create(builder, getLoc(), getResult().getType(), lse, getQ(), getK(),
                                     getV(), getQueryOffset(), getScaleAttr(), getCausalAttr(),
                                     getWindowAttr(), getSoftcapAttr());
-  saving->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
-  // Attributes with one entry a result have none for the new one.
-  for (NamedAttribute attribute : (*this)->getDiscardableAttrs())
-    if (auto perResult = dyn_cast<ArrayAttr>(attribute.getValue());
-        perResult && perResult.size() == 1 &&
-        (attribute.getName() == CleaveDialect::kShardingsAttr ||
-         attribute.getName() == CleaveDialect::kLogicalAttr))
-      saving->setDiscardableAttr(attribute.getName(),
-                                 builder.getArrayAttr({perResult[0], builder.getUnitAttr()}));
-  getResult().replaceAllUsesWith(saving.getResult());
-  erase();
+  replaceBySavingForm(*this, saving);
   return saving;
 }
 

@@ -75,7 +75,7 @@ GradientAccumulation::GradientAccumulation(OpBuilder &builder, ArrayRef<Operatio
   }
 }
 
-void GradientAccumulation::saveForGradient() {
+void GradientAccumulation::saveForGradient(Value &loss) {
   OpBuilder::InsertionGuard guard(builder);
   for (Operation *&op : ops) {
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
@@ -86,7 +86,12 @@ void GradientAccumulation::saveForGradient() {
     builder.setInsertionPoint(op);
     for (Value result : op->getResults())
       dependent.erase(result);
+    std::optional<unsigned> lossResult;
+    if (loss.getDefiningOp() == op)
+      lossResult = cast<OpResult>(loss).getResultNumber();
     op = differentiable.saveForGradient(builder);
+    if (lossResult)
+      loss = op->getResult(*lossResult);
     for (Value result : op->getResults())
       if (floatTypeOf(result))
         dependent.insert(result);

@@ -3,8 +3,10 @@
 //
 // cross_entropy.
 
+#include "SavingForm.h"
 #include "ShardingRules.h"
 #include "Verification.h"
+#include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
@@ -15,7 +17,7 @@ using namespace cleave::graph;
 void CrossEntropyOp::build(OpBuilder &builder, OperationState &state, Value logits, Value labels,
                            int64_t ignoreIndex) {
   Type type = RankedTensorType::get({}, computeType(tensorType(logits).getElementType()));
-  build(builder, state, type, type, logits, labels, /*normalizer=*/Value(),
+  build(builder, state, type, type, /*lse=*/Type(), logits, labels, /*normalizer=*/Value(),
         builder.getI64IntegerAttr(ignoreIndex));
 }
 
@@ -31,7 +33,9 @@ LogicalResult CrossEntropyOp::verify() {
     return failure();
   if (failed(verifyResult(*this, 0, {}, elementType)))
     return failure();
-  return verifyResult(*this, 1, {}, elementType);
+  if (failed(verifyResult(*this, 1, {}, elementType)))
+    return failure();
+  return getLse() ? verifyResult(*this, 2, labels.getShape(), elementType) : success();
 }
 
 FactorRule CrossEntropyOp::getShardingRule() {
@@ -43,25 +47,29 @@ FactorRule CrossEntropyOp::getShardingRule() {
     uint16_t factor = builder.factor(builder.operandSize(0, d), FactorKind::Reduction);
     builder.rule.factors[factor].viaDecomposition = true;
     builder.operandDim(0, d, factor);
-    if (d + 1 < rank)
-      builder.operandDim(1, d, factor);
+    if (d + 1 == rank)
+      continue;
+    builder.operandDim(1, d, factor);
+    if (getLse())
+      builder.resultDim(2, d, factor);
   }
   return builder.rule;
 }
 
 namespace {
-/// What the loss and its gradient have in common. Sharded, both are made of the same sums over
-/// shards, which are then needed once.
+/// What the loss and its gradient have in common.
 struct CrossEntropyParts {
   CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op);
   /// One number a row, along the vocabulary.
   Value alongVocabulary(Value row) { return b.broadcastBack(row, shape, {vocabulary}); }
+  /// The log of the sum of the exponentials of each row.
+  Value logSum();
 
   PrimitiveBuilder &b;
   SmallVector<int64_t> shape, rows; ///< `rows`: all dimensions but the vocabulary
   int64_t vocabulary;
-  Value logits, top, exponentials, sums; ///< sums of the exponentials
-  Value isTarget;                        ///< of each logit: it is the label's
+  Value logits;
+  Value isTarget; ///< of each logit: it is the label's
 };
 
 CrossEntropyParts::CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op) : b(b) {
@@ -70,12 +78,15 @@ CrossEntropyParts::CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op) : b
   vocabulary = static_cast<int64_t>(shape.size()) - 1;
   llvm::append_range(rows, llvm::seq<int64_t>(0, vocabulary));
   logits = b.convert(op.getLogits(), computeType(type.getElementType()));
-  top = b.reduce(ReduceKind::Max, logits, {vocabulary});
-  exponentials = b.exp(b.subtract(logits, alongVocabulary(top)));
-  sums = b.reduce(ReduceKind::Sum, exponentials, {vocabulary});
   Type labelType = op.getLabels().getType().getElementType();
   isTarget = b.compare(CompareDirection::EQ, b.iota(shape, labelType, vocabulary),
                        alongVocabulary(op.getLabels()));
+}
+
+Value CrossEntropyParts::logSum() {
+  Value top = b.reduce(ReduceKind::Max, logits, {vocabulary});
+  Value exponentials = b.exp(b.subtract(logits, alongVocabulary(top)));
+  return b.add(b.log(b.reduce(ReduceKind::Sum, exponentials, {vocabulary})), top);
 }
 
 /// Of each row: its label is not ignored.
@@ -102,7 +113,7 @@ Value CrossEntropyOp::countLabels(OpBuilder &builder, Value labels) {
 FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   PrimitiveBuilder b(builder, getLoc());
   CrossEntropyParts parts(b, *this);
-  Value logSum = b.add(b.log(parts.sums), parts.top);
+  Value logSum = parts.logSum();
   Value zeros = b.splatLike(parts.logits, 0.0);
   Value target =
       b.reduce(ReduceKind::Sum, b.select(parts.isTarget, parts.logits, zeros), {parts.vocabulary});
@@ -111,11 +122,30 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   losses = b.select(counted, losses, b.splatLike(losses, 0.0));
   Value sum = b.reduce(ReduceKind::Sum, losses, parts.rows);
   Value count = countOf(b, counted, getCount().getType().getElementType());
-  return SmallVector<Value>{b.divide(sum, getNormalizer() ? Value(getNormalizer()) : count), count};
+  SmallVector<Value> results{b.divide(sum, getNormalizer() ? Value(getNormalizer()) : count),
+                             count};
+  if (getLse())
+    results.push_back(logSum);
+  return results;
+}
+
+Operation *CrossEntropyOp::saveForGradient(OpBuilder &builder) {
+  if (getLse())
+    return *this;
+  Type lse =
+      RankedTensorType::get(getLabels().getType().getShape(), getLoss().getType().getElementType());
+  auto saving =
+      CrossEntropyOp::create(builder, getLoc(), getLoss().getType(), getCount().getType(), lse,
+                             getLogits(), getLabels(), getNormalizer(), getIgnoreIndexAttr());
+  replaceBySavingForm(*this, saving);
+  return saving;
 }
 
 FailureOr<Value> CrossEntropyOp::operandGradient(OpBuilder &builder, unsigned operand,
                                                  ArrayRef<Value> gradients) {
+  if (gradients.size() > 2 && gradients[2])
+    return gradientThroughDecomposition(cast<DecomposableOpInterface>(getOperation()), builder,
+                                        operand, gradients);
   // The count is a step function of the labels.
   if (!gradients[0])
     return Value();
@@ -126,11 +156,12 @@ FailureOr<Value> CrossEntropyOp::operandGradient(OpBuilder &builder, unsigned op
     return b.negate(b.multiply(scale, getLoss()));
   // (softmax - one-hot) * scale, and zero in ignored rows.
   CrossEntropyParts parts(b, *this);
-  Value rowScale = b.broadcast(scale, b.shapeOf(parts.sums), {});
+  Value logSum = getLse() ? Value(getLse()) : parts.logSum();
+  Value rowScale = b.broadcast(scale, b.shapeOf(logSum), {});
   Value counted = isCounted(b, getLabels(), static_cast<int64_t>(getIgnoreIndex()));
   rowScale = b.select(counted, rowScale, b.splatLike(rowScale, 0.0));
-  Value softmax =
-      b.multiply(parts.exponentials, parts.alongVocabulary(b.divide(rowScale, parts.sums)));
+  Value softmax = b.multiply(b.exp(b.subtract(parts.logits, parts.alongVocabulary(logSum))),
+                             parts.alongVocabulary(rowScale));
   Value oneHot =
       b.select(parts.isTarget, parts.alongVocabulary(rowScale), b.splatLike(parts.logits, 0.0));
   return b.convert(b.subtract(softmax, oneHot), getLogits().getType().getElementType());

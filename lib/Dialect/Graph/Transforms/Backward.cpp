@@ -54,8 +54,8 @@ void carryLogicalAxes(Value value, Value gradient) {
 }
 } // namespace
 
-LogicalResult graph::appendBackward(func::FuncOp function, Value loss, ArrayRef<unsigned> arguments,
-                                    ArgumentGradient report) {
+LogicalResult graph::appendBackward(func::FuncOp function, Value &loss,
+                                    ArrayRef<unsigned> arguments, ArgumentGradient report) {
   Block &block = function.front();
   BackwardMarker marker;
   OpBuilder builder(function.getContext(), &marker);
@@ -71,7 +71,7 @@ LogicalResult graph::appendBackward(func::FuncOp function, Value loss, ArrayRef<
   if (!gradients.dependsOnSource(loss))
     return function.emitError() << "the loss of @" << function.getName()
                                 << " depends on no parameter, so there is nothing to train";
-  gradients.saveForGradient();
+  gradients.saveForGradient(loss);
 
   marker.origin = loss.getDefiningOp();
   gradients.add(loss, PrimitiveBuilder(builder, loss.getLoc()).splatLike(loss, 1.0));

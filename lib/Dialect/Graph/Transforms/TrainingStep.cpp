@@ -367,8 +367,8 @@ LogicalResult TrainingStep::writeMicro() {
   if (accumulates() && !isSum)
     loss = PrimitiveBuilder(body, loss.getLoc()).multiply(loss, share);
 
-  Value lossSum = loss;
   SmallVector<Value> sums(forward.parameters.size());
+  Value lossSum;
   if (accumulates()) {
     Value before = writer.addArgument(loss.getType(), stateAttributes(kLossState), loc);
     lossSum = PrimitiveBuilder(body, loc).add(before, loss);
@@ -400,7 +400,7 @@ LogicalResult TrainingStep::writeMicro() {
         sums[i] = zero;
     }
 
-  writer.addResult(lossSum, stateAttributes(kLossState));
+  writer.addResult(lossSum ? lossSum : loss, stateAttributes(kLossState));
   for (auto [parameter, sum] : llvm::zip(forward.parameters, sums))
     writer.addResult(sum, stateAttributes(gradientName(parameter)));
   writer.finish();

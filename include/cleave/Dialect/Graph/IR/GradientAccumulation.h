@@ -24,8 +24,9 @@ public:
   /// True if the value depends on a source.
   bool dependsOnSource(mlir::Value value) const { return dependent.contains(value); }
   /// Ops that the loss may depend on by way of a source are brought to the form that their
-  /// gradients want. Replaced ops are replaced in the list, too.
-  void saveForGradient();
+  /// gradients want. Replaced ops are replaced in the list, too, and `loss` if it is a result of
+  /// one.
+  void saveForGradient(mlir::Value &loss);
 
   /// Adds to the gradient by a value.
   void add(mlir::Value value, mlir::Value gradient);

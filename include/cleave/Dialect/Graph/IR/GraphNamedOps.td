@@ -194,7 +194,8 @@ def Graph_AttentionOp : Graph_Op<"attention",
 //===----------------------------------------------------------------------===//
 
 def Graph_CrossEntropyOp : Graph_Op<"cross_entropy",
-    [Graph_PartitionByClone, Graph_Decomposable, Graph_Differentiable]> {
+    [Graph_PartitionByClone, Graph_Decomposable,
+     DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface, ["saveForGradient"]>]> {
   let summary = "Mean negative log likelihood of labels";
   let description = [{
     `loss` is the mean of logsumexp(logits[i]) - logits[i, labels[i]] over the rows i whose label is
@@ -203,16 +204,22 @@ def Graph_CrossEntropyOp : Graph_Op<"cross_entropy",
     f64 logits). With `normalizer`, a number of the results' type, the sum over the rows is divided by
     it and not by `count`, so that the losses of the parts of a batch add up.
 
+    `lse`, of the labels' shape and the other results' type, is logsumexp(logits[i]) of every row. The
+    gradient reuses it.
+
     ```mlir
     %loss, %count = graph.cross_entropy %logits, %labels ignore_index = -100
         : (tensor<2x4x100xf32>, tensor<2x4xi64>) -> (tensor<f32>, tensor<f32>)
     %part, %n = graph.cross_entropy %logits, %labels normalizer %total ignore_index = -100
         : (tensor<2x4x100xf32>, tensor<2x4xi64>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    %l, %c, %lse = graph.cross_entropy %logits, %labels ignore_index = -100
+        : (tensor<2x4x100xf32>, tensor<2x4xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x4xf32>)
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_PositionTensor:$labels,
                        Optional<Graph_FloatTensor>:$normalizer, I64Attr:$ignore_index);
-  let results = (outs Graph_FloatTensor:$loss, Graph_FloatTensor:$count);
+  let results = (outs Graph_FloatTensor:$loss, Graph_FloatTensor:$count,
+                      Optional<Graph_FloatTensor>:$lse);
   let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels,
                                  CArg<"int64_t", "-100">:$ignoreIndex)>];
   let assemblyFormat = "$logits `,` $labels (`normalizer` $normalizer^)? `ignore_index` `=` "
