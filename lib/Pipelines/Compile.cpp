@@ -53,6 +53,22 @@ static LogicalResult addMesh(ModuleOp module, const std::string &text) {
   return success();
 }
 
+/// A program has its own types; those that the command line asks for must be there.
+static LogicalResult checkElementType(ModuleOp module, ModelElementType elementType) {
+  if (elementType == ModelElementType::F32)
+    return success();
+  bool isBf16 = elementType == ModelElementType::BF16;
+  for (StateOp state : module.getOps<StateOp>()) {
+    Type found = cast<RankedTensorType>(state.getType()).getElementType();
+    if (isBf16 ? found.isBF16() : found.isF16())
+      return success();
+  }
+  llvm::StringRef name = isBf16 ? "bf16" : "f16";
+  return emitError(UnknownLoc::get(module.getContext()), "--dtype ")
+         << name << ": the program has no state in " << name
+         << "; a .mlir file is taken in its own types: write them there, or leave out --dtype";
+}
+
 LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileOptions &options,
                                     CompileResult &result) {
   MLIRContext *context = module->getContext();
@@ -115,6 +131,8 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
     if (!imported)
       return emitError(loc, llvm::toString(imported.takeError()));
     module = std::move(*imported);
+    if (failed(checkElementType(*module, options.elementType)))
+      return failure();
   } else {
     HuggingFaceOptions hf;
     if (options.batch % options.phases.microbatches)
@@ -123,7 +141,7 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
                                 llvm::Twine(options.phases.microbatches) + " microbatches");
     hf.batch = options.batch / options.phases.microbatches;
     hf.sequence = options.sequence;
-    hf.elementType = options.bf16 ? ModelElementType::BF16 : ModelElementType::F32;
+    hf.elementType = options.elementType;
     llvm::Expected<ImportedModel> imported = importHuggingFace(options.model, hf, context);
     if (!imported)
       return emitError(loc, llvm::toString(imported.takeError()));

@@ -32,7 +32,8 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
     if (!options.training)
       return "";
     std::string batches = "microbatches=" + std::to_string(options.microbatches);
-    return "cleave-differentiate{keep-forward=true optimizer=" + options.optimizer + " " + batches +
+    return llvm::StringRef(options.masterWeights ? "cleave-mixed-precision," : "").str() +
+           "cleave-differentiate{keep-forward=true optimizer=" + options.optimizer + " " + batches +
            "},cleave-fuse-step{" + batches + "}";
   }
   case Phase::Plan: {

@@ -101,8 +101,11 @@ void addCompile(CLI::App &app, CompileArgs &a) {
   c->add_option("--optimizer", a.optimizer, "Of a training step: adamw or sgd")
       ->check(CLI::IsMember({"adamw", "sgd"}))
       ->capture_default_str();
-  c->add_option("--dtype", a.dtype, "Type of weights and activations: f32 or bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}))
+  c->add_option(
+       "--dtype", a.dtype,
+       "Type of weights and activations: f32, bf16 or f16; a training step computes in it and "
+       "stores weights in f32")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
   c->add_flag("--sequence-parallel", a.sequenceParallel,
               "Shard the regions between tensor-parallel blocks over the sequence");

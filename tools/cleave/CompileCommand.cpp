@@ -27,13 +27,17 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.mesh = args.mesh;
   options.batch = args.batch;
   options.sequence = args.sequence;
-  options.bf16 = args.dtype == "bf16";
+  options.elementType = args.dtype == "bf16"  ? ModelElementType::BF16
+                        : args.dtype == "f16" ? ModelElementType::F16
+                                              : ModelElementType::F32;
   options.nativeCpu = args.cpu == "native";
   options.timing = args.timing;
   options.command = commandText;
   options.phases.sequenceParallel = args.sequenceParallel;
   options.phases.zero = args.zero;
   options.phases.training = args.entry == "train_step";
+  options.phases.masterWeights =
+      options.phases.training && options.elementType != ModelElementType::F32;
   options.phases.microbatches = args.microbatches;
   options.phases.optimizer = args.optimizer;
   options.phases.strategyFile = args.strategyFile;

@@ -5,6 +5,7 @@
 #ifndef CLEAVE_PIPELINES_COMPILE_H
 #define CLEAVE_PIPELINES_COMPILE_H
 
+#include "cleave/Import/HuggingFace/ImportHuggingFace.h"
 #include "cleave/Pipelines/Phases.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -15,11 +16,12 @@
 namespace cleave {
 
 struct CompileOptions {
-  std::string model;      ///< Hugging Face folder, config.json, or a .mlir file
-  std::string mesh;       ///< `dp=2,tp=4`; may be empty for a .mlir file that has a mesh
-  int64_t batch = 1;      ///< global rows
-  int64_t sequence = 1;   ///< tokens a row
-  bool bf16 = false;      ///< type of weights and activations; else f32
+  std::string model;    ///< Hugging Face folder, config.json, or a .mlir file
+  std::string mesh;     ///< `dp=2,tp=4`; may be empty for a .mlir file that has a mesh
+  int64_t batch = 1;    ///< global rows
+  int64_t sequence = 1; ///< tokens a row
+  /// Of weights and activations. A training step computes in it and stores weights in f32.
+  ModelElementType elementType = ModelElementType::F32;
   bool nativeCpu = false; ///< kernels for this machine's CPU only
   bool timing = false;    ///< print the time of every pass to stderr
   std::string command;    ///< recorded in the executable

@@ -36,6 +36,7 @@ struct PhaseOptions {
   std::string strategyFile;        ///< empty: the built-in tables
   int zero = 0;                    ///< stage of ZeRO over the dp axis, 0 to 3
   bool training = false;           ///< make a training step of the forward entry
+  bool masterWeights = false;      ///< of a training step: 16-bit weights are stored in f32
   int64_t microbatches = 1;        ///< of a training step
   std::string optimizer = "adamw"; ///< adamw or sgd
   bool overlap = true;

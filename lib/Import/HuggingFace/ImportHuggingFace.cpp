@@ -78,8 +78,17 @@ class ModuleWriter {
 public:
   ModuleWriter(mlir::MLIRContext *context, const Model &model, const HuggingFaceOptions &options)
       : builder(context), model(model), options(options) {
-    type = options.elementType == ModelElementType::BF16 ? mlir::Type(builder.getBF16Type())
-                                                         : mlir::Type(builder.getF32Type());
+    switch (options.elementType) {
+    case ModelElementType::F32:
+      type = builder.getF32Type();
+      break;
+    case ModelElementType::BF16:
+      type = builder.getBF16Type();
+      break;
+    case ModelElementType::F16:
+      type = builder.getF16Type();
+      break;
+    }
   }
 
   mlir::OwningOpRef<mlir::ModuleOp> write(llvm::ArrayRef<Parameter> parameters,

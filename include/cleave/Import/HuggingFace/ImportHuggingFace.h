@@ -17,7 +17,7 @@ namespace cleave {
 
 /// The type of parameters and activations. Norms, softmax and loss compute in f32, and logits are
 /// given in f32, whichever it is.
-enum class ModelElementType : uint8_t { F32, BF16 };
+enum class ModelElementType : uint8_t { F32, BF16, F16 };
 
 struct HuggingFaceOptions {
   int64_t batch = 1;

@@ -54,8 +54,9 @@ private:
   ShardingAttr closed(const Layout &layout) {
     return shardingOf(module.getContext(), meshSym, mesh, layout);
   }
+  void findMasters();
   ShardingAttr planInput(FunctionOpInterface entry, unsigned index);
-  void gatherBeforeUse(BlockArgument argument, ShardingAttr sharding);
+  void gatherBeforeUse(Value value, ShardingAttr sharding);
   void constrain(Operation *op, OpResult result, LogicalAxesAttr names);
   ShardingConstraintOp createConstraint(OpBuilder &builder, Location loc, Value value,
                                         ShardingAttr sharding, Operation *block);
@@ -66,9 +67,35 @@ private:
   FlatSymbolRefAttr meshSym;
   StrategyTables &tables;
   llvm::DenseMap<StringAttr, ParameterPlan> parameters;
+  llvm::DenseSet<StringAttr> masters;
 };
 
+/// The copy of a weight in a narrower type that a program computes with; null if there is none.
+static Operation *narrowingCopy(BlockArgument argument) {
+  auto bits = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && isa<FloatType>(type.getElementType()) ? type.getElementTypeBitWidth() : 0;
+  };
+  for (Operation *user : argument.getUsers())
+    if (user->getNumOperands() == 1 && user->getNumResults() == 1 && isPure(user) &&
+        bits(user->getResult(0)) != 0 && bits(user->getResult(0)) < bits(argument))
+      return user;
+  return nullptr;
+}
+
+/// Weights that are stored wider than they are computed with.
+void StrategyApplication::findMasters() {
+  for (auto entry : module.getOps<FunctionOpInterface>())
+    if (entry->hasAttr(CleaveDialect::kEntryAttr) && !entry.isExternal())
+      for (unsigned index = 0; index < entry.getNumArguments(); ++index)
+        if (auto state =
+                entry.getArgAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr);
+            state && narrowingCopy(entry.getArgument(index)))
+          masters.insert(state.getAttr());
+}
+
 LogicalResult StrategyApplication::planStates() {
+  findMasters();
   // The split of heads needs their sizes, which only some tensors show.
   for (StateOp state : module.getOps<StateOp>())
     if (LogicalAxesAttr logical = state.getLogicalAttr())
@@ -85,13 +112,16 @@ LogicalResult StrategyApplication::planStates() {
     if (!layout)
       return state.emitError() << llvm::toString(layout.takeError());
     bool optimizer = state.getKind() == "optimizer";
-    if (!tables.shardStorage(names, optimizer, *layout) && !optimizer)
+    // A master weight is read by the optimizer, as its moments are.
+    bool master = masters.contains(state.getSymNameAttr());
+    Layout computed = tables.gathered(*layout);
+    if (!tables.shardStorage(names, optimizer || master, *layout) && !optimizer &&
+        !tables.storage(/*optimizer=*/false).empty())
       wholeParameters.push_back(state.getSymName());
     ShardingAttr stored = closed(*layout);
     state.setShardingAttr(stored);
     // Optimizer states are updated where they lie.
-    parameters[state.getSymNameAttr()] = {stored,
-                                          optimizer ? stored : closed(tables.gathered(*layout))};
+    parameters[state.getSymNameAttr()] = {stored, optimizer ? stored : closed(computed)};
   }
   return success();
 }
@@ -117,17 +147,17 @@ ShardingConstraintOp StrategyApplication::createConstraint(OpBuilder &builder, L
 }
 
 /// One gather before the first of all uses.
-void StrategyApplication::gatherBeforeUse(BlockArgument argument, ShardingAttr sharding) {
+void StrategyApplication::gatherBeforeUse(Value value, ShardingAttr sharding) {
   Operation *first = nullptr;
-  for (Operation *user : argument.getUsers()) {
-    Operation *inBlock = argument.getOwner()->findAncestorOpInBlock(*user);
+  for (Operation *user : value.getUsers()) {
+    Operation *inBlock = value.getParentBlock()->findAncestorOpInBlock(*user);
     if (!first || inBlock->isBeforeInBlock(first))
       first = inBlock;
   }
   if (!first)
     return;
   OpBuilder builder(first);
-  createConstraint(builder, argument.getLoc(), argument, sharding, first);
+  createConstraint(builder, value.getLoc(), value, sharding, first);
 }
 
 /// Asks for the table's sharding of an op's result.
@@ -173,8 +203,14 @@ void StrategyApplication::apply(FunctionOpInterface entry) {
     } else {
       shardings.push_back(state ? plan.stored : planInput(entry, index));
     }
-    if (state && shardings.back() == plan.stored && plan.gathered != plan.stored.getClosed())
-      gatherBeforeUse(entry.getArgument(index), plan.gathered);
+    if (!state || shardings.back() != plan.stored || plan.gathered == plan.stored.getClosed())
+      continue;
+    // Of a master weight the copy is gathered, which is narrower.
+    BlockArgument argument = entry.getArgument(index);
+    Operation *copy = narrowingCopy(argument);
+    if (copy)
+      setSharding(copy->getResult(0), plan.stored);
+    gatherBeforeUse(copy ? copy->getResult(0) : Value(argument), plan.gathered);
   }
   setArgumentShardings(entry, shardings);
 

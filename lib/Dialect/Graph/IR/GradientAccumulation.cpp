@@ -6,6 +6,7 @@
 #include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
 
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
+#include "cleave/Dialect/Cleave/IR/StateOfValue.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
 using namespace mlir;
@@ -152,8 +153,10 @@ LogicalResult GradientAccumulation::run(const Hooks &hooks) {
 
 LogicalResult GradientAccumulation::runOp(Operation *op, ArrayRef<Value> resultGradients) {
   SmallVector<Value> gradients(resultGradients);
-  // Only a conversion looks at how wide a gradient is.
-  if (!isa<ConvertOp>(op)) {
+  // Only a conversion looks at how wide a gradient is, and what moves a parameter's elements does
+  // not mind.
+  bool keepsWide = isa<ReshapeOp, SliceOp, TransposeOp>(op) && stateArgumentOf(op->getResult(0));
+  if (!isa<ConvertOp>(op) && !keepsWide) {
     PrimitiveBuilder b(builder, op->getLoc());
     for (auto [gradient, result] : llvm::zip(gradients, op->getResults()))
       if (gradient)

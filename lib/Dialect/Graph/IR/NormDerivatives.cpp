@@ -7,6 +7,7 @@
 //   layer_norm: dx = r (h - mean(h)) - r^3 c mean(h c), where c = x - mean(x); dw alike, and
 //               db = sum over rows of the gradient.
 
+#include "GradientType.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
@@ -27,7 +28,7 @@ public:
   void center() { x = b.subtract(x, alongRow(mean(x))); }
   Value byOperand(bool isCentered);
   Value byWeight();
-  Value byBias() { return sumOverRows(gradient); }
+  Value byBias(Value bias) { return sumOverRows(gradient, bias); }
 
 private:
   /// One number a row.
@@ -37,9 +38,11 @@ private:
   }
   Value alongRow(Value row) { return b.broadcastBack(row, shape, {last}); }
   Value rowFactor() { return b.rsqrt(b.add(mean(b.multiply(x, x)), eps)); }
-  Value sumOverRows(Value value) {
+  /// The gradient by a parameter.
+  Value sumOverRows(Value value, Value parameter) {
     auto rows = llvm::to_vector(llvm::seq<int64_t>(0, last));
-    return b.convert(rows.empty() ? value : b.reduce(ReduceKind::Sum, value, rows), elementType);
+    return b.convert(rows.empty() ? value : b.reduce(ReduceKind::Sum, value, rows),
+                     gradientElementType(parameter));
   }
 
   PrimitiveBuilder b;
@@ -64,7 +67,7 @@ Value NormGradient::byOperand(bool isCentered) {
 }
 
 Value NormGradient::byWeight() {
-  return sumOverRows(b.multiply(gradient, b.multiply(x, alongRow(rowFactor()))));
+  return sumOverRows(b.multiply(gradient, b.multiply(x, alongRow(rowFactor()))), weight);
 }
 } // namespace
 
@@ -79,7 +82,7 @@ FailureOr<Value> LayerNormOp::operandGradient(OpBuilder &builder, unsigned opera
   NormGradient norm(builder, *this, gradients[0], getWeight(), getEps().convertToDouble());
   bool isWeight = operand == 1 && getWeight();
   if (operand > 0 && !isWeight)
-    return norm.byBias();
+    return norm.byBias((*this)->getOperand(operand));
   norm.center();
   return isWeight ? norm.byWeight() : norm.byOperand(/*isCentered=*/true);
 }

@@ -3,6 +3,7 @@
 //
 // Derivatives of ops that only move elements.
 
+#include "GradientType.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
@@ -22,7 +23,9 @@ FailureOr<Value> BroadcastOp::operandGradient(OpBuilder &builder, unsigned,
   for (auto [d, keep] : llvm::enumerate(keeps))
     if (!keep)
       summed.push_back(d);
-  Value sum = summed.empty() ? gradients[0] : b.reduce(ReduceKind::Sum, gradients[0], summed);
+  // Of a parameter, as a bias, in the type in which it is stored.
+  Value gradient = b.convert(gradients[0], gradientElementType(getOperand()));
+  Value sum = summed.empty() ? gradient : b.reduce(ReduceKind::Sum, gradient, summed);
   // Dimensions of size 1 come back.
   return b.shapeOf(sum) == from.getShape() ? sum : b.make<ReshapeOp>(sum, from.getShape());
 }

@@ -41,6 +41,7 @@ private:
   FailureOr<Value> inputOf(func::FuncOp function, BlockArgument argument, StringAttr name,
                            int64_t microbatch);
   Value viewed(StringAttr name);
+  Value *sharedConversion(Operation &op, const IRMapping &mapping);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -50,6 +51,7 @@ private:
   /// Arguments of the step by state symbol or input name, with their attributes.
   llvm::MapVector<Attribute, std::pair<Type, DictionaryAttr>> arguments;
   llvm::MapVector<Attribute, Value> values; ///< of states and inputs, as the step goes on
+  llvm::DenseMap<std::pair<Value, Type>, Value> conversions; ///< of states, by the type they get
   llvm::DenseMap<Attribute, Value> views; ///< batches as [rows of a microbatch, microbatches, ...]
   llvm::MapVector<Attribute, std::pair<Value, DictionaryAttr>> outputs;
   llvm::MapVector<Attribute, DictionaryAttr> updated;
@@ -167,6 +169,16 @@ FailureOr<Value> StepFusion::inputOf(func::FuncOp function, BlockArgument argume
                               << wholeType << " in " << microbatches << " microbatches";
 }
 
+/// Where the conversion of a state is kept, as of a master weight: all microbatches have the same.
+Value *StepFusion::sharedConversion(Operation &op, const IRMapping &mapping) {
+  if (!isa<graph::ConvertOp>(op))
+    return nullptr;
+  Value operand = mapping.lookupOrDefault(op.getOperand(0));
+  if (!isa<BlockArgument>(operand))
+    return nullptr;
+  return &conversions[{operand, op.getResult(0).getType()}];
+}
+
 LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) {
   IRMapping mapping;
   for (BlockArgument argument : function.getArguments()) {
@@ -187,8 +199,16 @@ LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) 
     mapping.map(argument, *value);
   }
   Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator())
-    builder.clone(op, mapping);
+  for (Operation &op : body.without_terminator()) {
+    Value *shared = sharedConversion(op, mapping);
+    if (shared && *shared) {
+      mapping.map(op.getResult(0), *shared);
+      continue;
+    }
+    Operation *clone = builder.clone(op, mapping);
+    if (shared)
+      *shared = clone->getResult(0);
+  }
   for (auto [index, operand] : llvm::enumerate(body.getTerminator()->getOperands())) {
     Value value = mapping.lookupOrDefault(operand);
     DictionaryAttr attributes = function.getResultAttrDict(index);

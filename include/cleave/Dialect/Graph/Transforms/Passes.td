@@ -169,4 +169,47 @@ def FuseStepPass : Pass<"cleave-fuse-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::cleave::graph::GraphDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// Mixed precision
+//===----------------------------------------------------------------------===//
+
+def MixedPrecisionPass : Pass<"cleave-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "Stores weights in f32 that the program computes with in 16 bits";
+  let description = [{
+    States of kind "weight" (or of none) in bf16 or f16 become f32: master weights, to which an
+    optimizer's small updates can be added. Each function converts a weight once, before all uses, and
+    goes on in its own types; a function that updates such a state widens the result.
+
+    Comes before `cleave-differentiate`, which gives a weight's gradient the type in which the weight is
+    stored: products of a weight gradient are summed over tokens, devices and microbatches in f32. What
+    lies beside the weights needs no change: norms, softmax, losses and the optimizer compute in f32
+    inside, whatever the types of their operands.
+
+    Assumes functions of one block, in global form, before shardings are planned. Where a strategy
+    stores the weight sharded, the copy is gathered, not the master.
+
+    ```mlir
+    cleave.state @w : tensor<4x8xbf16> {kind = "weight"}
+    func.func @forward(%w: tensor<4x8xbf16> {cleave.state = @w}, %x: tensor<2x4xbf16> {cleave.input = "x"})
+        -> tensor<2x8xbf16> attributes {cleave.entry} {
+      %y = graph.dot_general %x, %w contract [1] x [0] : (tensor<2x4xbf16>, tensor<4x8xbf16>) -> tensor<2x8xbf16>
+      return %y : tensor<2x8xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    cleave.state @w : tensor<4x8xf32> {kind = "weight"}
+    func.func @forward(%w: tensor<4x8xf32> {cleave.state = @w}, %x: tensor<2x4xbf16> {cleave.input = "x"})
+        -> tensor<2x8xbf16> attributes {cleave.entry} {
+      %c = graph.convert %w : tensor<4x8xf32> -> tensor<4x8xbf16>
+      %y = graph.dot_general %x, %c contract [1] x [0] : (tensor<2x4xbf16>, tensor<4x8xbf16>) -> tensor<2x8xbf16>
+      return %y : tensor<2x8xbf16>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numMasters", "masters", "Weights that are stored in f32">,
+                    Statistic<"numConversions", "conversions", "Conversions of weights">];
+  let dependentDialects = ["::cleave::graph::GraphDialect"];
+}
+
 #endif // CLEAVE_DIALECT_GRAPH_TRANSFORMS_PASSES_TD
