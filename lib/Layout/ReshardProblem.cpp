@@ -44,7 +44,9 @@ std::string ReshardProblem::check() const {
       return error;
   }
   for (const Demand &demand : demands)
-    if (demand.value >= values.size() || demand.layout.rank() != values[demand.value].shape.size())
+    if (demand.value >= values.size() ||
+        demand.layout.rank() != values[demand.value].shape.size() ||
+        (demand.passes != kNoValue && demand.passes >= values.size()))
       return "a demand names a value that does not exist, or another rank";
   return "";
 }
@@ -307,6 +309,14 @@ void Solver::produce() {
   for (const ReshardProblem::Demand &demand : problem.demands)
     if (!demand.layout.partial.empty() && demand.layout.partialKind == Reduction::Sum)
       splitAtoms(demand.layout.partial);
+  // Where a sum may pass over some of its axes only.
+  for (const ReshardProblem::Demand &demand : problem.demands) {
+    AxisList used = demand.passes == kNoValue ? AxisList() : demand.layout.usedAxes();
+    for (size_t i = 0; i < atoms.size() && !used.empty(); ++i)
+      if (AxisList rest = subtractAxes(atoms[i], used);
+          !rest.empty() && shardCount(rest) != shardCount(atoms[i]) && splitAtoms(rest))
+        break;
+  }
 }
 
 /// Adds a list of axes to the atoms, splitting those that it overlaps. Returns false, with the
@@ -382,6 +392,14 @@ ReductionPlacement Solver::placeOver(size_t atom) {
   for (const ReshardProblem::Op &op : problem.ops)
     for (uint32_t value : op.results)
       hasOp.set(value);
+  // Demands that let sums pass stand among the ops.
+  auto demand = problem.demands.begin();
+  auto addPassing = [&](uint32_t before) {
+    for (; demand != problem.demands.end() && demand->order <= before; ++demand)
+      if (demand->passes != kNoValue)
+        ops.push_back({llvm::ArrayRef(demand->value), llvm::ArrayRef(demand->passes), 1, 0, false,
+                       axesOverlap(demand->layout.usedAxes(), axes)});
+  };
   // Arguments that come in partial.
   for (uint32_t value = 0; value < numbers.size(); ++value) {
     numbers[value] = value;
@@ -394,6 +412,7 @@ ReductionPlacement Solver::placeOver(size_t atom) {
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, std::pair<bool, bool>> known;
   std::deque<llvm::SmallVector<uint32_t, 2>> summed;
   for (uint32_t i = 0; i < problem.ops.size(); ++i) {
+    addPassing(i);
     const ReshardProblem::Op &op = problem.ops[i];
     const FactorRule &rule = problem.classes[op.opClass].rule;
     auto [entry, isNew] = known.try_emplace({op.opClass, solution.choice[i]});
@@ -409,9 +428,10 @@ ReductionPlacement Solver::placeOver(size_t atom) {
     ops.push_back({op.operands, results, rule.jointlyLinear, rule.separatelyLinear, isSource,
                    entry->second.second});
   }
+  addPassing(problem.ops.size());
   llvm::BitVector mustBeWhole(problem.values.size());
   for (const ReshardProblem::Demand &demand : problem.demands)
-    if (!contains(demand.layout.partial, axes))
+    if (demand.passes == kNoValue && !contains(demand.layout.partial, axes))
       mustBeWhole.set(demand.value);
   return placeReductions(problem.values.size(), ops, mustBeWhole,
                          [&](uint32_t value) { return priceOfReducing(value, atom); });
@@ -487,8 +507,13 @@ void Solver::require() {
       list.push_back(std::move(layout));
     }
   }
-  for (const ReshardProblem::Demand &demand : problem.demands)
+  for (const ReshardProblem::Demand &demand : problem.demands) {
     solution.demanded.push_back(demand.layout);
+    if (demand.passes == kNoValue)
+      continue;
+    solution.demanded.back().partial = left(demand.value);
+    solution.demanded.back().partialKind = Reduction::Sum;
+  }
 }
 
 int64_t Solver::price(uint32_t value, const Layout &from, const Layout &to, int64_t &steps) {

@@ -35,11 +35,13 @@ struct ReshardProblem {
     llvm::SmallVector<uint32_t, 2> results;
   };
   /// A use in a fixed layout: a returned value, a sharding constraint. `order` is the number of the
-  /// first op that comes after it.
+  /// first op that comes after it. With `passes`, a value, partial sums may go on to that one, in
+  /// which the demanded value is used further, unless the layout shards a dimension by their axes.
   struct Demand {
     uint32_t value;
     Layout layout;
     uint32_t order;
+    uint32_t passes = kNoValue;
   };
 
   std::vector<Value> values;

@@ -31,12 +31,12 @@ func.func @forward(%w: tensor<8x4xf32> {cleave.state = @w, cleave.logical = #cle
   %s = graph.exp %z : tensor<2x8xf32> loc("layers.3.act")
   %loss = graph.reduce sum %s dims [0, 1] : tensor<2x8xf32> -> tensor<f32> loc("loss")
   // CHECK: %[[ONE:.*]] = graph.constant dense<1.000000e+00> : tensor<f32>
-  // CHECK: %[[DS:.*]] = graph.broadcast %[[ONE]] dims [] : tensor<f32> -> tensor<2x8xf32> loc("grad.loss")
-  // CHECK: %[[DZ:.*]] = graph.multiply %[[DS]], %{{.*}} : tensor<2x8xf32> loc("grad.layers.3.act")
+  // CHECK: %[[DS:.*]] = graph.broadcast %[[ONE]] dims [] {cleave.backward} : tensor<f32> -> tensor<2x8xf32> loc("grad.loss")
+  // CHECK: %[[DZ:.*]] = graph.multiply %[[DS]], %{{.*}} {cleave.backward} : tensor<2x8xf32> loc("grad.layers.3.act")
   // The hint is open; what comes out of it is the gradient of %y.
-  // CHECK: %[[DY:.*]] = cleave.sharding_constraint %[[DZ]] <@mesh, [{"dp", ?}, {?}]> {cleave.logical = [#cleave.logical<["batch", "mlp"]>]}
+  // CHECK: %[[DY:.*]] = cleave.sharding_constraint %[[DZ]] <@mesh, [{"dp", ?}, {?}]> {cleave.backward, cleave.logical = [#cleave.logical<["batch", "mlp"]>]}
   // The input takes no gradient: one product, for the weight.
-  // CHECK-NEXT: %[[DWT:.*]] = graph.dot_general %[[DY]], %arg2 contract [0] x [0] {cleave.block = "layer", cleave.instance = 3 : i64} : {{.*}} loc("grad.layers.3.up")
+  // CHECK-NEXT: %[[DWT:.*]] = graph.dot_general %[[DY]], %arg2 contract [0] x [0] {cleave.backward, cleave.block = "layer", cleave.instance = 3 : i64} : {{.*}} loc("grad.layers.3.up")
   // CHECK-NEXT: %[[DW:.*]] = graph.multiply %[[DWT]], %arg1
   // CHECK-NEXT: return %{{.*}}, %[[DW]]
   return %z, %loss : tensor<2x8xf32>, tensor<f32>
@@ -88,7 +88,7 @@ func.func @f(%w: tensor<4x4xf32> {cleave.state = @w}, %x: tensor<1x8x2x4xf32> {c
   %o = graph.attention %q, %k, %v scale = 0.5 causal {cleave.logical = [#cleave.logical<["batch", "seq", "kv_heads", "q_groups", "head_dim"]>]}
       : (tensor<1x8x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>) -> tensor<1x8x2x1x4xf32>
   %loss = graph.reduce sum %o dims [0, 1, 2, 3, 4] : tensor<1x8x2x1x4xf32> -> tensor<f32>
-  // CHECK: %[[DO:.*]] = graph.broadcast %{{.*}} dims [] {cleave.logical = [#cleave.logical<["batch", "seq", "kv_heads", "q_groups", "head_dim"]>]}
+  // CHECK: %[[DO:.*]] = graph.broadcast %{{.*}} dims [] {cleave.backward, cleave.logical = [#cleave.logical<["batch", "seq", "kv_heads", "q_groups", "head_dim"]>]}
   // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = graph.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[O]], %[[DO]] lse %[[LSE]] scale = 5.000000e-01 causal
   // CHECK-NOT: graph.attention_grad
   // CHECK: %[[QK:.*]] = graph.reshape %[[DQ]]
@@ -109,7 +109,7 @@ func.func @f(%w: tensor<4x6xf32> {cleave.state = @w}, %x: tensor<8x4xbf16> {clea
   %y = graph.dot_general %x, %n contract [1] x [0] : (tensor<8x4xbf16>, tensor<4x6xbf16>) -> tensor<8x6xf32>
   %loss = graph.reduce sum %y dims [0, 1] : tensor<8x6xf32> -> tensor<f32>
   // CHECK: %[[DY:.*]] = graph.convert %{{.*}} : tensor<8x6xf32> -> tensor<8x6xbf16>
-  // CHECK: %[[DW:.*]] = graph.dot_general %arg1, %[[DY]] contract [0] x [0] : (tensor<8x4xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
+  // CHECK: %[[DW:.*]] = graph.dot_general %arg1, %[[DY]] contract [0] x [0] {cleave.backward} : (tensor<8x4xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
   // CHECK-NEXT: return %{{.*}}, %[[DW]]
   return %loss : tensor<f32>
 }

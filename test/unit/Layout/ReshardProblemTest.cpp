@@ -219,6 +219,28 @@ TEST(ReshardProblem, DemandKeepsOneOfTwoAxes) {
   EXPECT_EQ(count.total(), 1) << count.text();
 }
 
+// A demand that lets sums pass: what is made of the demanded value is smaller, and is reduced.
+// Where the layout shards a dimension by the axes of the sum, the value is whole from there on.
+TEST(ReshardProblem, SumsPassADemand) {
+  for (bool scattered : {false, true}) {
+    EinsumProgram p({{"tp", 4}}, {{'b', 64}, {'k', 8}, {'e', 4}, {'f', 2}});
+    Plan plan;
+    if (scattered)
+      plan['b'] = "tp";
+    uint32_t sum = p.dot(p.argument("bk", {{'k', "tp"}}), p.argument("ke", {{'k', "tp"}}), "be");
+    uint32_t passed = p.argument("be", plan);
+    p.problem.demands.push_back({sum, p.layoutOf("be", plan), 1, passed});
+    p.returns(p.dot(passed, p.argument("bf", plan), "ef"));
+    ReshardPlanner planner(p.mesh);
+    ReshardSolution solution = solveReshards(p.problem, planner);
+    EXPECT_EQ(solution.produced[passed].partial, scattered ? AxisList() : p.axesOf("tp"));
+    CollectiveCount count = countCollectives(p, solution, planner);
+    EXPECT_EQ(count[CollectiveKind::ReduceScatter], scattered) << count.text();
+    EXPECT_EQ(count[CollectiveKind::AllReduce], 1) << count.text();
+    EXPECT_EQ(count.total(), 1 + scattered) << count.text();
+  }
+}
+
 // Partial sums that are added are reduced once, also where their sum is to be sharded over the axes
 // of the sum.
 TEST(ReshardProblem, SumsOfSumsAreScatteredOnce) {

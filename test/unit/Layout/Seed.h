@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 #include <string>
 
 namespace cleave::test {

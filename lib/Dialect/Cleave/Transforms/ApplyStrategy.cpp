@@ -5,6 +5,7 @@
 
 #include "StrategyTables.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -138,7 +139,8 @@ ShardingConstraintOp StrategyApplication::createConstraint(OpBuilder &builder, L
                                                            Value value, ShardingAttr sharding,
                                                            Operation *block) {
   auto constraint = ShardingConstraintOp::create(builder, loc, value, sharding);
-  for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
+  for (StringRef name : {StringRef(CleaveDialect::kBlockAttr),
+                         StringRef(CleaveDialect::kInstanceAttr), StringRef(kBackwardAttr)})
     if (Attribute attribute = block->getDiscardableAttr(name))
       constraint->setDiscardableAttr(name, attribute);
   value.replaceAllUsesExcept(constraint, constraint);

@@ -218,7 +218,10 @@ void ReshardWriter::writeDemand(uint32_t number) {
   if (!isa<ShardingConstraintOp, ReshardOp>(user))
     return;
   // The value is in the layout asked for: the op has done its work.
-  made[builder.numbers.lookup(user->getResult(0))] = value;
+  uint32_t result = builder.numbers.lookup(user->getResult(0));
+  made[result] = value;
+  if (auto origin = origins.find(demand.value); origin != origins.end() && !layout.partial.empty())
+    origins[result] = origin->second;
   dead.push_back(user);
 }
 

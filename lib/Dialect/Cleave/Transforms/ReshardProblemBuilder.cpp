@@ -4,6 +4,7 @@
 #include "ReshardProblemBuilder.h"
 
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -314,7 +315,9 @@ LogicalResult ReshardProblemBuilder::addFixed(Operation *op) {
     return failure();
   Layout layout = isa<CollectiveOpInterface>(op) ? problem.values[number].planned
                                                  : problem.values[*resultNumber].planned;
-  problem.demands.push_back({number, layout, uint32_t(problem.ops.size())});
+  bool passes = isa<ShardingConstraintOp>(op) && op->hasAttr(kBackwardAttr);
+  problem.demands.push_back(
+      {number, layout, uint32_t(problem.ops.size()), passes ? *resultNumber : kNoValue});
   demandSites.push_back({&use});
   return success();
 }

@@ -8,6 +8,7 @@
 #include "OriginMarker.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
@@ -27,6 +28,7 @@ struct BackwardMarker : OriginMarker {
   }
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     mark(op);
+    op->setDiscardableAttr(kBackwardAttr, UnitAttr::get(op->getContext()));
     if (location)
       op->setLoc(*location);
     made.insert(op);
