@@ -195,7 +195,7 @@ Status InstructionVerifier::verifyOp(const fb::Gemm &op) {
 
 template <typename Op>
 Status InstructionVerifier::verifyAttention(const Op &op, const fb::AttentionGrad *grad) {
-  if (op.dtype() != DType::F32 && op.dtype() != DType::BF16)
+  if (op.dtype() != DType::F32 && op.dtype() != DType::BF16 && op.dtype() != DType::F16)
     return bad("attention on ", nameOf(op.dtype()), " is not supported");
   for (uint64_t extent :
        {op.batch(), op.sq(), op.skv(), op.kv_heads(), op.groups(), op.d(), op.dv()})

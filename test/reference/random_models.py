@@ -76,7 +76,7 @@ def case(seed):
     if "tp" in axes and draw.random() < 0.5:
         options.append("--sequence-parallel")
     if draw.random() < 0.3:
-        options += ["--dtype", "bf16"]
+        options += ["--dtype", draw.choice(["bf16", "f16"])]
     return config, options
 
 

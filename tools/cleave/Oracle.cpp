@@ -120,6 +120,19 @@ double Oracle::operations() const {
   return total;
 }
 
+bool Oracle::computesNarrowly() const {
+  mlir::func::FuncOp function = function_;
+  return function
+      .walk([](mlir::Operation *op) {
+        for (mlir::Type type : op->getResultTypes())
+          if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+              tensor && tensor.getElementType().isFloat() && tensor.getElementTypeBitWidth() < 32)
+            return mlir::WalkResult::interrupt();
+        return mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static interpreter::TensorRef toInterpreter(const HostTensor &tensor, mlir::RankedTensorType type) {
   interpreter::Tensor result = interpreter::Tensor::ofType(type);
   std::vector<double> values = tensor.numbers();

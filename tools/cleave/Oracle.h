@@ -30,6 +30,8 @@ public:
 
   /// How many multiplications and additions the matrix products and attentions of the program are.
   double operations() const;
+  /// Whether a value of the program is rounded to 16 bits.
+  bool computesNarrowly() const;
   /// The outputs in float64. `states` holds them all, or is null and they are read from `weights`
   /// and rounded to the types of `infos`.
   llvm::Expected<std::vector<std::vector<double>>>

@@ -121,6 +121,14 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
     return reportError("verify", "--reference needs the weights it was made with: give --weights");
 
   if (!args.reference.empty() && isTrainingStep(*inputInfos)) {
+    auto source = Oracle::create(*executable, *entry);
+    if (source && (*source)->computesNarrowly())
+      return reportError("verify",
+                         args.executable +
+                             ": the step computes in 16 bits, and the limits of a training "
+                             "reference are those of float32: leave out --reference to "
+                             "compare with the unsharded program");
+    llvm::consumeError(source.takeError());
     llvm::Expected<Report> report = verifyTraining(*executable, *entry, args);
     if (!report)
       return fail(report.takeError());
@@ -179,6 +187,7 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
     if (!made)
       return fail(made.takeError());
     oracle = std::move(*made);
+    bf16 = bf16 || oracle->computesNarrowly(); // Weights may be stored wider.
   }
   bool oracleRuns = false;
   if (!fromReference) {

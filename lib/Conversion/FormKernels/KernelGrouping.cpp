@@ -52,7 +52,7 @@ static bool feedsProductsOnly(Operation *op) {
 static bool isMatrixProduct(graph::DotGeneralOp op) {
   Type lhs = typeOf(op.getLhs()).getElementType(), rhs = typeOf(op.getRhs()).getElementType();
   Type result = op.getResult().getType().getElementType();
-  return lhs == rhs && (lhs.isF32() || lhs.isBF16()) && (result.isF32() || result == lhs);
+  return lhs == rhs && (lhs.isF32() || lhs.isBF16() || lhs.isF16()) && (result.isF32() || result == lhs);
 }
 
 /// Masks and the like: made of constants and positions alone.

@@ -230,11 +230,13 @@ LogicalResult EntryLowering::lowerSingleOp(Operation *op) {
 
 LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
   Type ab = op.getLhs().getType().getElementType(), c = op.getType().getElementType();
-  bool supported = (ab.isF32() && c.isF32()) || (ab.isBF16() && (c.isF32() || c.isBF16()));
+  bool supported =
+      (ab.isF32() && c.isF32()) || ((ab.isBF16() || ab.isF16()) && (c.isF32() || c == ab));
   if (!supported || op.getRhs().getType().getElementType() != ab)
     return op.emitOpError("multiplies ")
            << ab << " by " << op.getRhs().getType().getElementType() << " into " << c
-           << ", which the host's matrix product does not do; f32, and bf16 into bf16 or f32, work";
+           << ", which the host's matrix product does not do; f32, and bf16 or f16 into its own "
+              "type or f32, work";
   ProductDims dims;
   dims.lhsBatch = SmallVector<int64_t>(op.getLhsBatch());
   dims.rhsBatch = SmallVector<int64_t>(op.getRhsBatch());
@@ -321,10 +323,10 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
 
 /// False after an error if the host has no attention for the element type.
 static bool hasAttention(Operation *op, Type element) {
-  if (element.isF32() || element.isBF16())
+  if (element.isF32() || element.isBF16() || element.isF16())
     return true;
   op->emitOpError("has the element type ")
-      << element << ", which the host's attention does not do; f32 and bf16 work";
+      << element << ", which the host's attention does not do; f32, bf16 and f16 work";
   return false;
 }
 

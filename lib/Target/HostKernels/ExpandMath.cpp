@@ -200,6 +200,18 @@ Value expand(Operation *op, Arithmetic &a) {
       from = arith::TruncFOp::create(a.builder(), a.builder().getF32Type(), from);
     return a.truncateToBF16(from);
   }
+  // Between f16 and f64 by way of f32, to which processors have instructions.
+  Type f32 = a.builder().getF32Type();
+  if (auto extend = dyn_cast<arith::ExtFOp>(op);
+      extend && type.isF64() && extend.getIn().getType().isF16()) {
+    Value wide = arith::ExtFOp::create(a.builder(), f32, extend.getIn());
+    return arith::ExtFOp::create(a.builder(), type, wide);
+  }
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op);
+      truncate && type.isF16() && truncate.getIn().getType().isF64()) {
+    Value narrow = arith::TruncFOp::create(a.builder(), f32, truncate.getIn());
+    return arith::TruncFOp::create(a.builder(), type, narrow);
+  }
   if (!type.isF32() || op->getNumOperands() != 1)
     return nullptr;
   Value x = op->getOperand(0);

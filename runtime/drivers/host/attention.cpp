@@ -29,9 +29,9 @@ bool productFits(std::initializer_list<int64_t> sizes) {
 }
 
 absl::Status check(const AttentionDesc &desc) {
-  if (desc.dtype != fb::DType::F32 && desc.dtype != fb::DType::BF16)
+  if (desc.dtype != fb::DType::F32 && desc.dtype != fb::DType::BF16 && desc.dtype != fb::DType::F16)
     return invalid(
-        absl::StrCat("elements must be F32 or BF16, found ", fb::EnumNameDType(desc.dtype)));
+        absl::StrCat("elements must be F32, BF16 or F16, found ", fb::EnumNameDType(desc.dtype)));
   struct {
     const char *name;
     int64_t size;
@@ -99,7 +99,7 @@ void AttentionPlan::runItem(const AttentionBuffers &buffers, int64_t index, void
   int64_t head = index / queryBlocks_ % desc_.kvHeads;
   int64_t batch = index / queryBlocks_ / desc_.kvHeads;
   int64_t query = block * queryBlock_;
-  int64_t element = desc_.dtype == fb::DType::BF16 ? 2 : 4;
+  int64_t element = desc_.dtype == fb::DType::F32 ? 4 : 2;
   auto at = [&](auto *base, int64_t offset) {
     using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(base)>>,
                                     const char, char>;
@@ -107,7 +107,9 @@ void AttentionPlan::runItem(const AttentionBuffers &buffers, int64_t index, void
   };
 
   AttentionItem item;
-  item.bf16 = desc_.dtype == fb::DType::BF16;
+  item.element = desc_.dtype == fb::DType::F32    ? AttentionElement::F32
+                 : desc_.dtype == fb::DType::BF16 ? AttentionElement::BF16
+                                                  : AttentionElement::F16;
   item.queries = std::min(queryBlock_, desc_.sq - query);
   item.groups = desc_.groups;
   item.d = desc_.d;

@@ -24,7 +24,7 @@ namespace cleave::host {
 /// q [batch, sq, kvHeads, groups, d], k [batch, skv, kvHeads, d], v [batch, skv, kvHeads, dv] ->
 /// out [batch, sq, kvHeads, groups, dv], all row-major and of one type.
 struct AttentionDesc {
-  fb::DType dtype = fb::DType::F32; ///< F32 or BF16; computed in f32
+  fb::DType dtype = fb::DType::F32; ///< F32, BF16 or F16; computed in f32
   int64_t batch = 0, sq = 0, skv = 0, kvHeads = 0, groups = 0, d = 0, dv = 0;
   double scale = 1;
   double softcap = 0; ///< c > 0: scores become c * tanh(score / c). 0: none

@@ -88,6 +88,14 @@ inline void storeBf16(unsigned short *p, Vec x) {
       _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1)));
 }
 
+inline Vec loadF16(const unsigned short *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+inline void storeF16(unsigned short *p, Vec x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
+                   _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
 // Transposes a square of vectors.
 inline void transpose(Vec (&x)[kLanes]) {
   Vec y[kLanes];

@@ -70,6 +70,14 @@ inline void storeBf16(unsigned short *p, Vec x) {
                       _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
 }
 
+inline Vec loadF16(const unsigned short *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+}
+inline void storeF16(unsigned short *p, Vec x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p),
+                      _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
 // Transposes a square of vectors.
 inline void transpose(Vec (&x)[kLanes]) {
   Vec y[kLanes];

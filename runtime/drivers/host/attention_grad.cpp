@@ -4,7 +4,7 @@
 #include "drivers/host/attention_grad.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/dtype.h"
+#include "drivers/host/float_conversion.h"
 #include "drivers/host/onednn_thread.h"
 #include <algorithm>
 #include <cmath>
@@ -100,15 +100,21 @@ private:
     return ((batch_ * d_.sq + row) * d_.kvHeads + head_) * d_.groups + group;
   }
 
+  void widen(const uint16_t *from, float *to, int64_t count) const {
+    (d_.dtype == fb::DType::BF16 ? bf16ToF32 : f16ToF32)(from, to, count);
+  }
+  void narrow(const float *from, uint16_t *to, int64_t count) const {
+    (d_.dtype == fb::DType::BF16 ? f32ToBf16 : f32ToF16)(from, to, count);
+  }
+
   /// Rows base, base + step, ... of `width` elements as f32: in place, or copied.
   Rows load(const void *tensor, int64_t base, int64_t step, int64_t rows, int64_t width,
             float *copy) const {
     if (wide_)
       return {const_cast<float *>(static_cast<const float *>(tensor)) + base * width, step * width};
     for (int64_t i = 0; i < rows; ++i)
-      rt::convertElements(d_.dtype,
-                          static_cast<const uint16_t *>(tensor) + (base + i * step) * width,
-                          fb::DType::F32, copy + i * width, width);
+      widen(static_cast<const uint16_t *>(tensor) + (base + i * step) * width, copy + i * width,
+            width);
     return {copy, width};
   }
   /// Zeroed sums for such rows.
@@ -125,8 +131,8 @@ private:
     if (wide_)
       return;
     for (int64_t i = 0; i < rows; ++i)
-      rt::convertElements(fb::DType::F32, from.data + i * from.stride, d_.dtype,
-                          static_cast<uint16_t *>(tensor) + (base + i * step) * width, width);
+      narrow(from.data + i * from.stride,
+             static_cast<uint16_t *>(tensor) + (base + i * step) * width, width);
   }
 
   /// The keys of [key, key + count) that query row `row` sees, relative to `key`.
@@ -166,8 +172,7 @@ private:
         if (wide_)
           out = static_cast<const float *>(buffers_.out)[row + j];
         else
-          rt::convertElements(d_.dtype, static_cast<const uint16_t *>(buffers_.out) + row + j,
-                              fb::DType::F32, &out, 1);
+          widen(static_cast<const uint16_t *>(buffers_.out) + row + j, &out, 1);
         sum += double(out) * dout.data[i * dout.stride + j];
       }
       delta[i] = float(sum);

@@ -16,6 +16,7 @@
 
 namespace {
 
+using cleave::host::AttentionElement;
 using cleave::host::AttentionItem;
 constexpr int64_t kKeyBlock = cleave::host::kAttentionKeyBlock;
 constexpr int kBlockVecs = int(kKeyBlock) / kLanes;
@@ -61,10 +62,18 @@ inline Vec tanh(Vec x) {
 
 // ---- loads and stores of rows in the buffers' type
 
+struct Bf16 {
+  unsigned short bits;
+};
+struct F16 {
+  unsigned short bits;
+};
 inline Vec loadRow(const float *p) { return load(p); }
-inline Vec loadRow(const unsigned short *p) { return loadBf16(p); }
+inline Vec loadRow(const Bf16 *p) { return loadBf16(&p->bits); }
+inline Vec loadRow(const F16 *p) { return loadF16(&p->bits); }
 inline void storeRow(float *p, Vec x) { store(p, x); }
-inline void storeRow(unsigned short *p, Vec x) { storeBf16(p, x); }
+inline void storeRow(Bf16 *p, Vec x) { storeBf16(&p->bits, x); }
+inline void storeRow(F16 *p, Vec x) { storeF16(&p->bits, x); }
 /// The first `count` elements, zeros after them.
 template <typename T> inline Vec loadRow(const T *p, int64_t count) {
   if (count >= kLanes)
@@ -415,10 +424,14 @@ template <typename T> void itemOf(const AttentionItem &item) {
 }
 
 void attentionItem(const AttentionItem &item) {
-  if (item.bf16)
-    itemOf<unsigned short>(item);
-  else
-    itemOf<float>(item);
+  switch (item.element) {
+  case AttentionElement::F32:
+    return itemOf<float>(item);
+  case AttentionElement::BF16:
+    return itemOf<Bf16>(item);
+  case AttentionElement::F16:
+    return itemOf<F16>(item);
+  }
 }
 
 size_t attentionScratchBytes(int64_t rows, int64_t d, int64_t dv) {

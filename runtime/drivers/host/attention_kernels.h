@@ -14,6 +14,8 @@
 
 namespace cleave::host {
 
+enum class AttentionElement : uint8_t { F32, BF16, F16 };
+
 /// A block of queries of one batch entry and one KV head. A row is a query of one head; row r is
 /// query r / groups, head r % groups of the KV head. Pointers point at the block's first element,
 /// strides are in elements.
@@ -21,7 +23,7 @@ struct AttentionItem {
   const void *q, *k, *v;
   void *out;
   float *lse; ///< null: not wanted
-  bool bf16;
+  AttentionElement element;
   int64_t queries, groups, d, dv;
   int64_t qStride, kStride, vStride, outStride; ///< from one query or key to the next
   int64_t lseStride;                            ///< from one group to the next

@@ -76,7 +76,7 @@ exec.entry @e on @mesh axes [] inputs [] outputs [] states [] {
 cleave.mesh @mesh = <["tp"=4]>
 exec.entry @e on @mesh axes [] inputs [] outputs [] states [] {
   %x = exec.buffer scratch 256
-  // expected-error @below {{multiplies f32 or bf16, not 'f64'}}
+  // expected-error @below {{multiplies f32, bf16 or f16, not 'f64'}}
   %e = exec.gemm %x, %x, %x : f64 -> f64 batch 1 m 4 n 4 k 4
       strides [0, 4, 1], [0, 4, 1], [0, 4, 1] stream 0
 }
@@ -106,7 +106,7 @@ exec.entry @e on @mesh axes [] inputs [] outputs [] states [] {
 cleave.mesh @mesh = <["tp"=4]>
 exec.entry @e on @mesh axes [] inputs [] outputs [] states [] {
   %x = exec.buffer scratch 64
-  // expected-error @below {{computes in f32 or bf16, not 'f64'}}
+  // expected-error @below {{computes in f32, bf16 or f16, not 'f64'}}
   %e = exec.attention %x, %x, %x, %x : f64 batch 1 sq 2 skv 2 kv_heads 1 groups 1 d 4 dv 4
       scale 0.5 stream 0
 }

@@ -84,7 +84,10 @@ struct Case {
 
   /// Compares with the definition in f64. A row whose visible keys are poisoned must be NaN.
   void check() const {
-    bool bf16 = desc.dtype == fb::DType::BF16;
+    // What rounding the result once may do.
+    double rounding = desc.dtype == fb::DType::BF16  ? 1.0 / 256
+                      : desc.dtype == fb::DType::F16 ? 1.0 / 2048
+                                                     : 0;
     std::vector<double> weights(size_t(desc.skv));
     for (int64_t b = 0; b < desc.batch; ++b)
       for (int64_t h = 0; h < desc.kvHeads; ++h)
@@ -117,7 +120,8 @@ struct Case {
                   size += std::abs(term);
                 }
               double found = out.get(outAt(b, i, h, g) + c);
-              double limit = 4e-6 * size + (bf16 ? std::abs(expected) / 256 : 0) + 1e-30;
+              double limit = 4e-6 * size + std::abs(expected) * rounding +
+                             (desc.dtype == fb::DType::F16 ? 0x1p-25 : 1e-30);
               if (std::isnan(expected))
                 ASSERT_TRUE(std::isnan(found)) << where << " c=" << c << " found " << found;
               else
@@ -152,7 +156,9 @@ std::string describe(const AttentionDesc &d) {
 
 AttentionDesc randomDesc(Random &random) {
   AttentionDesc desc;
-  desc.dtype = chance(random, 2) ? fb::DType::BF16 : fb::DType::F32;
+  desc.dtype = chance(random, 2)   ? fb::DType::F32
+               : chance(random, 2) ? fb::DType::BF16
+                                   : fb::DType::F16;
   desc.batch = pick(random, 1, 2);
   desc.kvHeads = pick(random, 1, 3);
   desc.groups = pick(random, 1, 8);

@@ -67,8 +67,8 @@ static LogicalResult verifyGemmOperand(GemmOp op, Value buffer, StringRef name, 
 
 LogicalResult GemmOp::verify() {
   Type ab = getTypeAb(), c = getTypeC();
-  if (!ab.isF32() && !ab.isBF16())
-    return emitOpError() << "multiplies f32 or bf16, not " << ab;
+  if (!ab.isF32() && !ab.isBF16() && !ab.isF16())
+    return emitOpError() << "multiplies f32, bf16 or f16, not " << ab;
   if (!c.isF32() && c != ab)
     return emitOpError() << "gives f32 or the operands' type, not " << c;
   if (failed(verifyGemmOperand(*this, getA(), "a", ab, getAStrides(), getMMax(), getKMax())) ||
@@ -81,8 +81,8 @@ LogicalResult GemmOp::verify() {
 /// What attention and its gradient have in common.
 template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   Type type = op.getType();
-  if (!type.isF32() && !type.isBF16())
-    return op.emitOpError() << "computes in f32 or bf16, not " << type;
+  if (!type.isF32() && !type.isBF16() && !type.isF16())
+    return op.emitOpError() << "computes in f32, bf16 or f16, not " << type;
   int64_t heads = op.getBatch() * op.getKvHeads() * elementBytes(type);
   int64_t rows = heads * op.getSq() * op.getGroups(), keys = heads * op.getSkv();
   if (failed(verifyBytes(op, op.getQ(), "q", rows * op.getD())) ||
