@@ -181,3 +181,54 @@ func.func @parts(%x: tensor<4x2x8xf32>, %b: tensor<2x8xf32>) -> (tensor<4x8xf32>
   %5 = graph.reshape %4 : tensor<4x1x8xf32> -> tensor<4x8xf32>
   return %3, %5 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// Updates that take one number of a whole reduction are kernels of their own, shared by tensors of
+// one shape; the sums of all tensors, whatever their shapes, are one.
+
+// CHECK-LABEL: exec.kernel @multiply_reduce_add_0(
+// CHECK-COUNT-3: graph.reduce
+// CHECK:         graph.sqrt
+// CHECK-LABEL: exec.kernel @multiply_1(
+// CHECK-NEXT:    graph.broadcast
+// CHECK-NEXT:    graph.multiply
+// CHECK-NEXT:    exec.yield
+// CHECK-LABEL: exec.kernel @multiply_2(
+// CHECK-NOT:   exec.kernel
+// CHECK-LABEL: func.func @clip
+// CHECK:         %[[N:.*]] = exec.invoke @multiply_reduce_add_0(
+// CHECK-NEXT:    exec.invoke @multiply_1(%[[N]], %arg0)
+// CHECK-NEXT:    exec.invoke @multiply_1(%[[N]], %arg1)
+// CHECK-NEXT:    exec.invoke @multiply_2(%[[N]], %arg2)
+func.func @clip(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %z: tensor<16xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<16xf32>) {
+  %0 = graph.multiply %x, %x : tensor<8x4xf32>
+  %1 = graph.reduce sum %0 dims [0, 1] : tensor<8x4xf32> -> tensor<f32>
+  %2 = graph.multiply %y, %y : tensor<8x4xf32>
+  %3 = graph.reduce sum %2 dims [0, 1] : tensor<8x4xf32> -> tensor<f32>
+  %4 = graph.add %1, %3 : tensor<f32>
+  %5 = graph.multiply %z, %z : tensor<16xf32>
+  %6 = graph.reduce sum %5 dims [0] : tensor<16xf32> -> tensor<f32>
+  %7 = graph.add %4, %6 : tensor<f32>
+  %8 = graph.sqrt %7 : tensor<f32>
+  %9 = graph.broadcast %8 dims [] : tensor<f32> -> tensor<8x4xf32>
+  %10 = graph.multiply %9, %x : tensor<8x4xf32>
+  %11 = graph.multiply %9, %y : tensor<8x4xf32>
+  %12 = graph.broadcast %8 dims [] : tensor<f32> -> tensor<16xf32>
+  %13 = graph.multiply %12, %z : tensor<16xf32>
+  return %10, %11, %13 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<16xf32>
+}
+
+// -----
+
+// A step of an optimizer and what scales its gradient are one kernel.
+
+// CHECK-LABEL: exec.kernel @multiply_sgd_0(
+// CHECK-NOT:   exec.kernel
+func.func @step(%p: tensor<8x4xf32>, %g: tensor<8x4xf32>, %clip: tensor<f32>, %rate: tensor<f32>) -> tensor<8x4xf32> {
+  %0 = graph.broadcast %clip dims [] : tensor<f32> -> tensor<8x4xf32>
+  %1 = graph.multiply %0, %g : tensor<8x4xf32>
+  %2 = graph.sgd %p, %1 learning_rate %rate : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}

@@ -14,6 +14,9 @@ using namespace mlir;
 
 namespace cleave {
 
+/// Ops of one kernel: machine code is not made in linear time.
+static constexpr size_t kMostOps = 128;
+
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static int64_t bits(Value value) {
@@ -91,8 +94,14 @@ OpRole KernelGrouping::classify(Operation *op) const {
     return OpRole::View;
   if (isa<graph::SliceOp, graph::TransposeOp>(op))
     return feedsProductsOnly(op) ? OpRole::View : OpRole::Inlined;
+  auto isSent = [](Operation *op) {
+    auto concatenate = dyn_cast<graph::ConcatenateOp>(op);
+    return concatenate && isSendBuffer(concatenate);
+  };
+  if (isSent(op))
+    return OpRole::Barrier;
   if (isa<graph::ReshapeOp>(op)) {
-    if (feedsProductsOnly(op))
+    if (feedsProductsOnly(op) || (!op->use_empty() && llvm::all_of(op->getUsers(), isSent)))
       return OpRole::View;
     return sameWithoutUnits(typeOf(op->getOperand(0)), typeOf(op->getResult(0))) ? OpRole::Inlined
                                                                                  : OpRole::View;
@@ -208,6 +217,9 @@ static KernelLoops loopsOf(Operation *op) {
   } else if (!isa<graph::EmbeddingOp, graph::RopeOp>(op) &&
              llvm::any_of(op->getOperandTypes(), [&](Type type) {
                auto tensor = dyn_cast<RankedTensorType>(type);
+               // An update takes numbers that hold for all elements.
+               if (tensor && tensor.getRank() == 0 && isa<graph::AdamWOp, graph::SgdOp>(op))
+                 return false;
                return !tensor || tensor.getShape() != ArrayRef(loops.space);
              })) {
     loops.isClosed = true; // not elementwise
@@ -224,6 +236,9 @@ static std::optional<KernelLoops> combine(const KernelLoops &a, const KernelLoop
       return std::nullopt;
     return KernelLoops{a.space, a.rows ? a.rows : b.rows, false};
   }
+  // Each tensor is one row: loops of their own, behind each other.
+  if (a.rows == 0u && b.rows == 0u)
+    return a;
   // One number a row beside whole rows.
   auto isRowOf = [](const KernelLoops &row, const KernelLoops &whole) {
     return !row.rows && whole.rows &&
@@ -236,6 +251,17 @@ static std::optional<KernelLoops> combine(const KernelLoops &a, const KernelLoop
   return std::nullopt;
 }
 
+/// True if the op takes only one number from a kernel that reduces whole tensors. Loops behind that
+/// reduction would share nothing with it, and every such use would end in one kernel that grows
+/// with the model: all updates take the factor that clips gradients.
+bool KernelGrouping::takesOneNumber(Operation *op, const llvm::SetVector<Value> &leaves,
+                                    int id) const {
+  return nodes_[id].loops.rows == 0u && typeOf(op->getResult(0)).getNumElements() > 1 &&
+         !isa<graph::ReduceOp>(op) && llvm::any_of(leaves, [&](Value leaf) {
+           return nodeOf(leaf) == id && typeOf(leaf).getNumElements() == 1;
+         });
+}
+
 void KernelGrouping::placeFusible(Operation *op) {
   SmallVector<Value> gathered = gatheredOperands(op);
   for (Value operand : gathered)
@@ -246,7 +272,8 @@ void KernelGrouping::placeFusible(Operation *op) {
   SmallVector<int> candidates;
   for (Value leaf : leaves) {
     int id = nodeOf(leaf);
-    if (id >= 0 && nodes_[id].isKernel && !llvm::is_contained(candidates, id))
+    if (id >= 0 && nodes_[id].isKernel && !llvm::is_contained(candidates, id) &&
+        !takesOneNumber(op, leaves, id))
       candidates.push_back(id);
   }
   for (Value operand : gathered)
@@ -263,9 +290,11 @@ void KernelGrouping::placeFusible(Operation *op) {
     for (int id : candidates)
       level = std::max(level, nodes_[id].level);
     loops = loopsOf(op);
+    size_t size = 1;
     for (int id : candidates) {
       std::optional<KernelLoops> both = combine(loops, nodes_[id].loops);
-      if (!both || level >= nodes_[id].lowestUser) {
+      size += nodes_[id].ops.size();
+      if (!both || level >= nodes_[id].lowestUser || size > kMostOps) {
         llvm::erase(candidates, id);
         settled = false;
         break;

@@ -66,6 +66,8 @@ private:
   bool isFree(mlir::Operation *op) const;
   void placeBarrier(mlir::Operation *op);
   void placeFusible(mlir::Operation *op);
+  bool takesOneNumber(mlir::Operation *op, const llvm::SetVector<mlir::Value> &leaves,
+                      int id) const;
   void collectLeaves(mlir::Value value, llvm::SetVector<mlir::Value> &leaves) const;
   /// Gives an inlined value that something other than a kernel reads a kernel of its own.
   void materialize(mlir::Value value);

@@ -5,6 +5,8 @@
 
 #include "EntryLowering.h"
 
+#include "cleave/Conversion/SliceViews.h"
+
 using namespace mlir;
 using namespace cleave;
 using namespace cleave::exec;
@@ -32,6 +34,49 @@ static exec::CollectiveKind instructionKind(cleave::CollectiveKind kind) {
     return exec::CollectiveKind::Permute;
   }
   return exec::CollectiveKind::Permute;
+}
+
+void EntryLowering::assignSendBuffers() {
+  for (auto op : function_.getOps<graph::ConcatenateOp>()) {
+    if (!isSendBuffer(op))
+      continue;
+    int64_t offset = 0;
+    for (Value operand : op->getOperands()) {
+      int64_t bytes = byteSize(cast<RankedTensorType>(operand.getType()));
+      // The memory is the collective's later on: nothing else may read the value.
+      Value value = operand;
+      while (value.hasOneUse() && isa_and_present<graph::ReshapeOp>(value.getDefiningOp()))
+        value = value.getDefiningOp()->getOperand(0);
+      if (value.hasOneUse() && !isa<BlockArgument>(value) && !outputs_.contains(value) &&
+          offset % 64 == 0 && bytes > 0)
+        parts_[value] = {op, offset};
+      offset += bytes;
+    }
+  }
+}
+
+Value EntryLowering::sendBuffer(graph::ConcatenateOp op) {
+  if (auto known = tensors_.find(op.getResult()); known != tensors_.end())
+    return known->second.buffer;
+  Value buffer = allocate(byteSize(cast<RankedTensorType>(op.getType())));
+  define(op.getResult(), buffer);
+  return buffer;
+}
+
+LogicalResult EntryLowering::lowerConcatenation(graph::ConcatenateOp op) {
+  Value whole = sendBuffer(op);
+  int64_t offset = 0;
+  for (Value operand : op->getOperands()) {
+    int64_t bytes = byteSize(cast<RankedTensorType>(operand.getType()));
+    Value part = dense(operand, op);
+    auto made = part.getDefiningOp<ViewOp>();
+    bool isInPlace =
+        made && made.getSource() == whole && static_cast<int64_t>(made.getOffset()) == offset;
+    if (!isInPlace && bytes > 0)
+      emit<CopyOp>(op, 0, part, view(whole, offset, bytes, op.getLoc()));
+    offset += bytes;
+  }
+  return success();
 }
 
 LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
@@ -96,8 +141,8 @@ LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
   // A reduction of a value that nothing else reads stays where the value is.
   Operation *producer = operand.getDefiningOp();
   bool inPlace = step.kind == cleave::CollectiveKind::AllReduce && operand.hasOneUse() &&
-                 isa_and_present<graph::DotGeneralOp, InvokeOp>(producer) &&
-                 !outputs_.contains(result);
+                 isa_and_present<graph::DotGeneralOp, graph::ConcatenateOp, InvokeOp>(producer) &&
+                 !outputs_.contains(result) && !parts_.contains(result);
   if (inPlace)
     define(result, in);
   Value out = inPlace ? in : allocate(result);

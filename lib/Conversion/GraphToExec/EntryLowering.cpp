@@ -41,10 +41,21 @@ Value EntryLowering::allocate(int64_t bytes) {
 
 Value EntryLowering::allocate(Value value) {
   Value buffer = outputs_.lookup(value);
+  int64_t bytes = byteSize(cast<RankedTensorType>(value.getType()));
+  if (auto part = parts_.find(value); part != parts_.end()) {
+    auto [concatenation, offset] = part->second;
+    buffer =
+        view(sendBuffer(cast<graph::ConcatenateOp>(concatenation)), offset, bytes, value.getLoc());
+  }
   if (!buffer)
-    buffer = allocate(byteSize(cast<RankedTensorType>(value.getType())));
+    buffer = allocate(bytes);
   define(value, buffer);
   return buffer;
+}
+
+Value EntryLowering::view(Value buffer, int64_t offset, int64_t bytes, Location loc) {
+  return ViewOp::create(builder_, loc, exec::BufferType::get(builder_.getContext()), buffer,
+                        builder_.getI64IntegerAttr(offset), builder_.getI64IntegerAttr(bytes));
 }
 
 Value EntryLowering::permuted(const Tensor &tensor, Value value, ArrayRef<int64_t> order,
@@ -388,12 +399,12 @@ LogicalResult EntryLowering::lower(Operation *op) {
         std::optional<int64_t> offset = viewOffset(op);
         if (!offset || outputs_.count(op.getResult()))
           return lowerSingleOp(op);
-        Value view = ViewOp::create(
-            builder_, op.getLoc(), exec::BufferType::get(builder_.getContext()),
-            dense(op->getOperand(0), op), builder_.getI64IntegerAttr(*offset),
-            builder_.getI64IntegerAttr(byteSize(cast<RankedTensorType>(op.getType()))));
-        define(op.getResult(), view);
+        define(op.getResult(), view(dense(op->getOperand(0), op), *offset,
+                                    byteSize(cast<RankedTensorType>(op.getType())), op.getLoc()));
         return success();
+      })
+      .Case<graph::ConcatenateOp>([&](graph::ConcatenateOp op) {
+        return isSendBuffer(op) ? lowerConcatenation(op) : lowerSingleOp(op);
       })
       .Case<graph::TransposeOp>([&](graph::TransposeOp op) {
         Tensor tensor = tensors_.lookup(op->getOperand(0)), result = tensor;
@@ -471,6 +482,7 @@ LogicalResult EntryLowering::run() {
   builder_.createBlock(&entry_.getBody());
   if (failed(lowerArguments()) || failed(assignOutputs()))
     return failure();
+  assignSendBuffers();
   for (Operation &op : llvm::make_early_inc_range(function_.getBody().front()))
     if (failed(lower(&op)))
       return failure();

@@ -71,6 +71,7 @@ LogicalResult EntryLowering::lowerArguments() {
       if (failed(addState(argument, symbol)))
         return failure();
       states.push_back(symbol);
+      stateArguments_.try_emplace(symbol, argument);
       continue;
     }
     auto name = function_.getArgAttrOfType<StringAttr>(index, CleaveDialect::kInputAttr);
@@ -116,17 +117,15 @@ LogicalResult EntryLowering::assignOutputs() {
 /// The memory of the state that a result updates.
 FailureOr<Value> EntryLowering::updatedBuffer(func::ReturnOp op, unsigned index,
                                               FlatSymbolRefAttr symbol) {
-  for (BlockArgument argument : function_.getArguments()) {
-    if (function_.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr) != symbol)
-      continue;
-    if (argument.getType() != op.getOperand(index).getType())
-      return op.emitOpError("result ") << index << " updates the state " << symbol << " with "
-                                       << op.getOperand(index).getType() << ", but the state is "
-                                       << argument.getType() << ": give both the same sharding";
-    return tensors_[argument].buffer;
-  }
-  return op.emitOpError("result ")
-         << index << " updates the state " << symbol << ", which the function does not read";
+  BlockArgument argument = stateArguments_.lookup(symbol);
+  if (!argument)
+    return op.emitOpError("result ")
+           << index << " updates the state " << symbol << ", which the function does not read";
+  if (argument.getType() != op.getOperand(index).getType())
+    return op.emitOpError("result ")
+           << index << " updates the state " << symbol << " with " << op.getOperand(index).getType()
+           << ", but the state is " << argument.getType() << ": give both the same sharding";
+  return tensors_[argument].buffer;
 }
 
 LogicalResult EntryLowering::lowerReturn(func::ReturnOp op) {

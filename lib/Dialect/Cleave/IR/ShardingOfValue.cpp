@@ -88,16 +88,22 @@ void cleave::setSharding(Value value, ShardingAttr sharding) {
                            ArrayAttr::get(op->getContext(), entries));
 }
 
+/// The attributes of an argument or a result with this sharding, or without one.
+static DictionaryAttr withSharding(MLIRContext *context, DictionaryAttr before,
+                                   ShardingAttr sharding) {
+  NamedAttrList attributes(before);
+  if (sharding)
+    attributes.set(CleaveDialect::kShardingAttr, sharding);
+  else
+    attributes.erase(CleaveDialect::kShardingAttr);
+  return attributes.getDictionary(context);
+}
+
 void cleave::setArgumentShardings(FunctionOpInterface function, ArrayRef<ShardingAttr> shardings) {
   SmallVector<DictionaryAttr> dictionaries;
-  for (auto [index, sharding] : llvm::enumerate(shardings)) {
-    NamedAttrList attributes(function.getArgAttrDict(index));
-    if (sharding)
-      attributes.set(CleaveDialect::kShardingAttr, sharding);
-    else
-      attributes.erase(CleaveDialect::kShardingAttr);
-    dictionaries.push_back(attributes.getDictionary(function.getContext()));
-  }
+  for (auto [index, sharding] : llvm::enumerate(shardings))
+    dictionaries.push_back(
+        withSharding(function.getContext(), function.getArgAttrDict(index), sharding));
   function.setAllArgAttrs(dictionaries);
 }
 
@@ -112,6 +118,19 @@ void cleave::setResultSharding(FunctionOpInterface function, unsigned index,
   else
     function.removeResultAttr(index,
                               StringAttr::get(function.getContext(), CleaveDialect::kShardingAttr));
+}
+
+SmallVector<ShardingAttr> cleave::getResultShardings(FunctionOpInterface function) {
+  return llvm::map_to_vector(llvm::seq(function.getNumResults()),
+                             [&](unsigned index) { return getResultSharding(function, index); });
+}
+
+void cleave::setResultShardings(FunctionOpInterface function, ArrayRef<ShardingAttr> shardings) {
+  SmallVector<DictionaryAttr> dictionaries;
+  for (auto [index, sharding] : llvm::enumerate(shardings))
+    dictionaries.push_back(
+        withSharding(function.getContext(), function.getResultAttrDict(index), sharding));
+  function.setAllResultAttrs(dictionaries);
 }
 
 LogicalAxesAttr cleave::getLogicalAxes(Value value) {

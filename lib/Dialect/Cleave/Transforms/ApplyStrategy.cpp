@@ -180,14 +180,16 @@ void StrategyApplication::constrain(Operation *op, OpResult result, LogicalAxesA
 /// Results stay sharded as the values that are returned; an updated state as the state.
 void StrategyApplication::planResults(FunctionOpInterface entry) {
   Operation *terminator = entry.getFunctionBody().front().getTerminator();
+  SmallVector<ShardingAttr> shardings = getResultShardings(entry);
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
-    if (getResultSharding(entry, index) || !isa<RankedTensorType>(value.getType()))
+    if (shardings[index] || !isa<RankedTensorType>(value.getType()))
       continue;
     auto state = entry.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr);
     ShardingAttr sharding = state ? parameters.lookup(state.getAttr()).stored : getSharding(value);
     if (sharding)
-      setResultSharding(entry, index, sharding.getClosed());
+      shardings[index] = sharding.getClosed();
   }
+  setResultShardings(entry, shardings);
 }
 
 void StrategyApplication::apply(FunctionOpInterface entry) {

@@ -323,12 +323,13 @@ struct InsertReshardsPass : cleave::impl::InsertReshardsPassBase<InsertReshardsP
   /// A function result without a sharding gets that of the value returned.
   static void setResultShardings(func::FuncOp function, const ReshardProblemBuilder &builder,
                                  FlatSymbolRefAttr meshSym, const Mesh &mesh) {
+    SmallVector<ShardingAttr> shardings = getResultShardings(function);
     for (auto [demand, site] : llvm::zip(builder.problem.demands, builder.demandSites)) {
       unsigned index = site.use->getOperandNumber();
-      if (isa<func::ReturnOp>(site.use->getOwner()) && !getResultSharding(function, index))
-        setResultSharding(function, index,
-                          shardingOf(function.getContext(), meshSym, mesh, demand.layout));
+      if (isa<func::ReturnOp>(site.use->getOwner()) && !shardings[index])
+        shardings[index] = shardingOf(function.getContext(), meshSym, mesh, demand.layout);
     }
+    cleave::setResultShardings(function, shardings);
   }
 };
 

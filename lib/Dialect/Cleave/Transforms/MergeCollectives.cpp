@@ -5,6 +5,7 @@
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -14,17 +15,23 @@ namespace cleave {
 #include "cleave/Dialect/Cleave/Transforms/Passes.h.inc"
 } // namespace cleave
 
-/// Notes on an op that `from` has been merged into it.
-static void joinReasons(Operation *into, Operation *from) {
+/// Notes on an op that those of `from` have been merged into it.
+static void joinReasons(Operation *into, ArrayRef<Operation *> from) {
   auto get = [](Operation *op) {
     auto reason = op->getAttrOfType<StringAttr>(CleaveDialect::kReasonAttr);
     return reason ? reason.getValue() : StringRef();
   };
-  StringRef mine = get(into), other = get(from);
-  if (other.empty() || mine.contains(other))
-    return;
-  std::string text = mine.empty() ? other.str() : (mine + "; " + other).str();
-  into->setDiscardableAttr(CleaveDialect::kReasonAttr, StringAttr::get(into->getContext(), text));
+  std::string text = get(into).str();
+  llvm::StringSet<> seen;
+  SmallVector<StringRef> known;
+  get(into).split(known, "; ");
+  for (StringRef reason : known)
+    seen.insert(reason);
+  for (Operation *op : from)
+    if (StringRef reason = get(op); !reason.empty() && seen.insert(reason).second)
+      text += (text.empty() ? "" : "; ") + reason.str();
+  if (!text.empty())
+    into->setDiscardableAttr(CleaveDialect::kReasonAttr, StringAttr::get(into->getContext(), text));
 }
 
 static int64_t bytesOf(Type type) {
@@ -38,6 +45,7 @@ namespace {
 /// another.
 struct Bucket {
   SmallVector<AllReduceOp, 4> members;
+  int64_t bytes = 0;
   /// Ops behind the first member that depend on a member, in order; those before the last member
   /// must move behind it.
   SmallVector<Operation *> dependents;
@@ -46,6 +54,7 @@ struct Bucket {
 
   void add(AllReduceOp op) {
     members.push_back(op);
+    bytes += bytesOf(op.getTensor().getType());
     tainted.insert(op.getResult());
     numToMove = dependents.size();
   }
@@ -99,7 +108,7 @@ void MergeCollectivesPass::mergeEqual(Block &block) {
       others.push_back(&op);
       continue;
     }
-    joinReasons(equal, &op);
+    joinReasons(equal, {&op});
     op.replaceAllUsesWith(equal);
     op.erase();
     ++numEqual;
@@ -132,7 +141,7 @@ void MergeCollectivesPass::scatter(Block &block, FlatSymbolRefAttr meshSym, cons
     Value result = createCollective(b, reduce.getLoc(), reduce.getTensor(), step, meshSym, mesh);
     result.getDefiningOp()->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
     for (Operation *user : llvm::make_early_inc_range(reduce.getResult().getUsers())) {
-      joinReasons(result.getDefiningOp(), user);
+      joinReasons(result.getDefiningOp(), {user});
       user->getResult(0).replaceAllUsesWith(result);
     }
     ++numScattered;
@@ -174,6 +183,11 @@ void MergeCollectivesPass::combine(Block &block, FlatSymbolRefAttr meshSym, cons
     Key key{reduce.getAxes(), reduce.getReductionAttr(),
             cast<RankedTensorType>(reduce.getTensor().getType()).getElementType()};
     auto bucket = llvm::find_if(open, [&](const auto &entry) { return entry.first == key; });
+    if (bucket != open.end() &&
+        bucket->second.bytes + bytesOf(reduce.getTensor().getType()) > bucketBytes) {
+      closed.push_back(std::move(bucket->second));
+      bucket->second = Bucket();
+    }
     if (bucket == open.end()) {
       open.push_back({key, Bucket()});
       bucket = std::prev(open.end());
@@ -207,10 +221,18 @@ void MergeCollectivesPass::combineBucket(const Bucket &bucket, FlatSymbolRefAttr
     return cast<RankedTensorType>(value.getType()).getNumElements();
   };
 
+  // Buffers begin at multiples of 64 bytes: what would put others off comes last, so that these lie
+  // in the combined buffer from the beginning.
+  SmallVector<AllReduceOp> members;
+  for (bool isEven : {true, false})
+    llvm::copy_if(bucket.members, std::back_inserter(members), [&](AllReduceOp member) {
+      return (bytesOf(member.getTensor().getType()) % 64 == 0) == isEven;
+    });
+
   graph::PrimitiveBuilder p(b, last.getLoc());
   SmallVector<Value> parts;
   int64_t total = 0;
-  for (AllReduceOp member : bucket.members) {
+  for (AllReduceOp member : members) {
     Value operand = member.getTensor();
     parts.push_back(p.make<graph::ReshapeOp>(flat(sizeOf(operand), /*partial=*/true), operand));
     total += sizeOf(operand);
@@ -218,10 +240,9 @@ void MergeCollectivesPass::combineBucket(const Bucket &bucket, FlatSymbolRefAttr
   Value all = p.make<graph::ConcatenateOp>(flat(total, /*partial=*/true), parts, uint64_t(0));
   step.result = Layout::replicated(1);
   Value reduced = createCollective(b, last.getLoc(), all, step, meshSym, mesh);
-  for (AllReduceOp member : bucket.members)
-    joinReasons(reduced.getDefiningOp(), member);
+  joinReasons(reduced.getDefiningOp(), llvm::to_vector_of<Operation *>(bucket.members));
   int64_t start = 0;
-  for (AllReduceOp member : bucket.members) {
+  for (AllReduceOp member : members) {
     int64_t size = sizeOf(member.getTensor());
     Value part =
         p.make<graph::SliceOp>(flat(size, /*partial=*/false), reduced, ArrayRef<int64_t>{start},

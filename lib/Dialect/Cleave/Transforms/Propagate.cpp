@@ -325,9 +325,11 @@ void FunctionPropagation::writeBack() {
   for (BlockArgument argument : function.getArguments())
     arguments.push_back(ids.contains(argument) ? shardingOfId(idOf(argument)) : ShardingAttr());
   setArgumentShardings(function, arguments);
+  SmallVector<ShardingAttr> results = getResultShardings(function);
   for (auto [index, id] : llvm::enumerate(resultIds))
     if (id != Propagation::kNoValue)
-      setResultSharding(function, index, shardingOfId(id));
+      results[index] = shardingOfId(id);
+  setResultShardings(function, results);
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     writeResults(op);
     return isa<ManualComputationOp>(op) ? WalkResult::skip() : WalkResult::advance();

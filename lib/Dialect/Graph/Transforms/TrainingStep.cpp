@@ -12,6 +12,7 @@
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -466,13 +467,21 @@ void TrainingStep::writeUpdate() {
   Value decay = input("weight_decay"), maxNorm = input("max_grad_norm");
 
   PrimitiveBuilder b(body, loc);
+  // One sum for each instance of a repeated block, so that all of them compute it alike.
   Value step = b.add(updates, 1.0), sum;
+  llvm::MapVector<std::pair<Attribute, Attribute>, Value> sums;
   for (auto [parameter, t] : llvm::zip(forward.parameters, tensors)) {
-    marker.origin = blockOf(forward.function, parameter.argument);
+    Operation *block = blockOf(forward.function, parameter.argument);
+    marker.origin = block;
     Value squares = GlobalNormOp::sumOfSquares(body, t.gradient.getLoc(), t.gradient, number);
-    marker.origin = nullptr;
-    sum = sum ? b.add(sum, squares) : squares;
+    Value &part = block ? sums[{block->getDiscardableAttr(CleaveDialect::kBlockAttr),
+                                block->getDiscardableAttr(CleaveDialect::kInstanceAttr)}]
+                        : sums[{}];
+    part = part ? b.add(part, squares) : squares;
   }
+  marker.origin = nullptr;
+  for (auto &[instance, part] : sums)
+    sum = sum ? b.add(sum, part) : part;
   Value norm = b.make<SqrtOp>(sum);
   Value clip =
       b.make<MinimumOp>(b.splatLike(norm, 1.0), b.divide(maxNorm, b.add(norm, kClipEpsilon)));

@@ -3,6 +3,7 @@
 
 // RUN: cleave-opt %s -cleave-merge-collectives | FileCheck %s
 // RUN: cleave-opt %s -cleave-merge-collectives=small-bytes=0 | FileCheck %s --check-prefix=APART
+// RUN: cleave-opt %s -cleave-merge-collectives=bucket-bytes=1100 | FileCheck %s --check-prefix=BUCKETS
 
 !rows = tensor<2x16xf32, #cleave.shard<@mesh, [{"tp"}, {}], global=[8, 16]>>
 !whole = tensor<8x16xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 16]>>
@@ -49,20 +50,21 @@ func.func @dead(%x: !rows) -> !rows attributes {cleave.mesh = @mesh} {
   return %x : !rows
 }
 
-// Two small sums become one; what used the first follows.
+// Two small sums become one; what used the first follows. Sizes that are no multiple of 64 bytes
+// come last.
 // CHECK-LABEL: func.func @combine
 // APART-LABEL: func.func @combine
 func.func @combine(%x: !pscalar, %y: !partial) -> (!scalar, !whole) attributes {cleave.mesh = @mesh} {
   // CHECK-NEXT: %[[Y:.*]] = graph.negate %arg1
-  // CHECK-NEXT: %[[A:.*]] = graph.reshape %arg0 : {{.*}} -> tensor<1xf32, #cleave.shard<@mesh, [{}], global=[1], unreduced={"tp"}>>
   // CHECK-NEXT: %[[B:.*]] = graph.reshape %[[Y]] : {{.*}} -> tensor<128xf32
-  // CHECK-NEXT: %[[C:.*]] = graph.concatenate %[[A]], %[[B]] dim 0
+  // CHECK-NEXT: %[[A:.*]] = graph.reshape %arg0 : {{.*}} -> tensor<1xf32, #cleave.shard<@mesh, [{}], global=[1], unreduced={"tp"}>>
+  // CHECK-NEXT: %[[C:.*]] = graph.concatenate %[[B]], %[[A]] dim 0
   // CHECK-NEXT: %[[R:.*]] = cleave.all_reduce %[[C]] sum over ["tp"] {cleave.reason = "a; b"}
   // CHECK-SAME: -> tensor<129xf32, #cleave.shard<@mesh, [{}], global=[129]>>
-  // CHECK-NEXT: %[[D:.*]] = graph.slice %[[R]] [0:1]
-  // CHECK-NEXT: %[[E:.*]] = graph.reshape %[[D]]
-  // CHECK-NEXT: %[[F:.*]] = graph.slice %[[R]] [1:129]
+  // CHECK-NEXT: %[[F:.*]] = graph.slice %[[R]] [0:128]
   // CHECK-NEXT: %[[G:.*]] = graph.reshape %[[F]]
+  // CHECK-NEXT: %[[D:.*]] = graph.slice %[[R]] [128:129]
+  // CHECK-NEXT: %[[E:.*]] = graph.reshape %[[D]]
   // CHECK-NEXT: %[[H:.*]] = graph.exp %[[E]]
   // CHECK-NEXT: %[[I:.*]] = graph.log %[[H]]
   // CHECK-NEXT: return %[[I]], %[[G]]
@@ -73,6 +75,22 @@ func.func @combine(%x: !pscalar, %y: !partial) -> (!scalar, !whole) attributes {
   %3 = graph.negate %y : !partial
   %4 = cleave.all_reduce %3 sum over ["tp"] {cleave.reason = "b"} : !partial -> !whole
   return %2, %4 : !scalar, !whole
+}
+
+// A bucket is closed when the next sum would not fit: 2 times 512 bytes, then one that stands alone.
+// CHECK-LABEL: func.func @buckets
+// CHECK-COUNT-1: cleave.all_reduce
+// CHECK-NOT:     cleave.all_reduce
+// BUCKETS-LABEL: func.func @buckets
+// BUCKETS:       %[[A:.*]] = graph.concatenate
+// BUCKETS-NEXT:  cleave.all_reduce %[[A]] sum {{.*}} -> tensor<256xf32
+// BUCKETS:       cleave.all_reduce %arg2 sum
+// BUCKETS-NEXT:  return
+func.func @buckets(%x: !partial, %y: !partial, %z: !partial) -> (!whole, !whole, !whole) attributes {cleave.mesh = @mesh} {
+  %0 = cleave.all_reduce %x sum over ["tp"] : !partial -> !whole
+  %1 = cleave.all_reduce %y sum over ["tp"] : !partial -> !whole
+  %2 = cleave.all_reduce %z sum over ["tp"] : !partial -> !whole
+  return %0, %1, %2 : !whole, !whole, !whole
 }
 
 // One depends on the other; kinds differ; too large.

@@ -69,6 +69,9 @@ void setArgumentShardings(mlir::FunctionOpInterface function,
 /// The sharding of a function's result.
 ShardingAttr getResultSharding(mlir::FunctionOpInterface function, unsigned index);
 void setResultSharding(mlir::FunctionOpInterface function, unsigned index, ShardingAttr sharding);
+/// Those of all results at once, each null where there is none.
+llvm::SmallVector<ShardingAttr> getResultShardings(mlir::FunctionOpInterface function);
+void setResultShardings(mlir::FunctionOpInterface function, llvm::ArrayRef<ShardingAttr> shardings);
 /// The logical names of a value's dimensions; null if it has none.
 LogicalAxesAttr getLogicalAxes(mlir::Value value);
 

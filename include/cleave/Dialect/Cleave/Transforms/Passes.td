@@ -258,7 +258,9 @@ def MergeCollectivesPass : Pass<"cleave-merge-collectives", "::mlir::func::FuncO
     over the concatenation of their operands.
   }];
   let options = [Option<"smallBytes", "small-bytes", "int64_t", "65536",
-                        "Combine all-reduces of at most this many bytes; 0 to leave them alone">];
+                        "Combine all-reduces of at most this many bytes; 0 to leave them alone">,
+                 Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
+                        "Bytes of one combined all-reduce">];
   let statistics = [
     Statistic<"numEqual", "equal", "Collectives that were equal to another">,
     Statistic<"numScattered", "scattered", "All-reduces that became reduce-scatters">,
