@@ -6,6 +6,7 @@
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace cleave;
 
@@ -32,8 +33,18 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
     if (!options.training)
       return "";
     std::string batches = "microbatches=" + std::to_string(options.microbatches);
+    std::string step = "optimizer=" + options.optimizer;
+    if (options.momentum)
+      step += " momentum=true";
+    auto addList = [&](llvm::StringRef name, llvm::ArrayRef<std::string> values) {
+      if (!values.empty())
+        step += " " + name.str() + "=" + llvm::join(values, ",");
+    };
+    addList("decay", options.decay);
+    addList("no-decay", options.noDecay);
+    addList("defaults", options.defaults);
     return llvm::StringRef(options.masterWeights ? "cleave-mixed-precision," : "").str() +
-           "cleave-differentiate{keep-forward=true optimizer=" + options.optimizer + " " + batches +
+           "cleave-differentiate{keep-forward=true " + step + " " + batches +
            "},cleave-fuse-step{" + batches + "}";
   }
   case Phase::Plan: {

@@ -326,9 +326,17 @@ cleave_status *cleave_executable_tensor(const cleave_executable *executable,
     if (index >= tensors.size())
       return absl::InvalidArgumentError(absl::StrCat("tensor ", index, " of ", tensors.size()));
     const TensorInfo &t = *tensors[index];
-    *info = {t.name.c_str(),         cleave_dtype(t.dtype), t.shape.size(),
-             t.shape.data(),         t.localShape.data(),   t.shards.data(),
-             t.shardingText.c_str(), t.globalBytes(),       t.bytes};
+    *info = {t.name.c_str(),
+             cleave_dtype(t.dtype),
+             t.shape.size(),
+             t.shape.data(),
+             t.localShape.data(),
+             t.shards.data(),
+             t.shardingText.c_str(),
+             t.globalBytes(),
+             t.bytes,
+             t.defaultValue.has_value(),
+             t.defaultValue.value_or(0)};
     return absl::OkStatus();
   });
 }

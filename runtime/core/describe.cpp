@@ -33,13 +33,16 @@ Json tensorJson(const TensorInfo &t, const Mesh &mesh) {
   Json sharding = Json::array();
   for (const auto &dim : t.dims)
     sharding.push_back(axesJson(dim, mesh));
-  return {{"name", t.name},
-          {"dtype", nameOf(t.dtype)},
-          {"shape", t.shape},
-          {"sharding", std::move(sharding)},
-          {"local_shape", t.localShape},
-          {"bytes_per_device", t.bytes},
-          {"offset", t.offset}};
+  Json j = {{"name", t.name},
+            {"dtype", nameOf(t.dtype)},
+            {"shape", t.shape},
+            {"sharding", std::move(sharding)},
+            {"local_shape", t.localShape},
+            {"bytes_per_device", t.bytes},
+            {"offset", t.offset}};
+  if (t.defaultValue)
+    j["default"] = *t.defaultValue;
+  return j;
 }
 
 Json tensorsJson(const std::vector<TensorInfo> &tensors, const Mesh &mesh) {

@@ -177,7 +177,30 @@ StatusOr<Session::EntryState *> Session::prepare(absl::string_view name) {
   CLEAVE_RETURN_IF_ERROR(reserve(stash_, bytes(fb::Region::Stash)));
   CLEAVE_RETURN_IF_ERROR(reserve(workspace_, bytes(fb::Region::Workspace)));
   entry.inputSet.resize(info->inputs.size());
+  CLEAVE_RETURN_IF_ERROR(setDefaults(entry));
   return &entries_.emplace(info->name, std::move(entry)).first->second;
+}
+
+Status Session::setDefaults(EntryState &entry) {
+  for (size_t i = 0; i < entry.inputSet.size(); ++i) {
+    const TensorInfo &tensor = entry.info->inputs[i];
+    if (!tensor.defaultValue)
+      continue;
+    uint8_t element[8] = {};
+    if (isFloat(tensor.dtype)) {
+      convertElements(DType::F64, &*tensor.defaultValue, tensor.dtype, element, 1);
+    } else {
+      int64_t number = int64_t(*tensor.defaultValue);
+      std::memcpy(element, &number, sizeof(number));
+    }
+    // One element that is all of them.
+    HostArray array{tensor.dtype, tensor.shape, std::vector<int64_t>(tensor.shape.size(), 0),
+                    element};
+    CLEAVE_RETURN_IF_ERROR(annotate(scatter(tensor, array, entry.inputs),
+                                    absl::StrCat("input '", printable(tensor.name), "'")));
+    entry.inputSet[i] = true;
+  }
+  return absl::OkStatus();
 }
 
 Status Session::checkArray(const TensorInfo &tensor, const HostArray &array,

@@ -85,6 +85,8 @@ private:
   Status reserve(Buffers &buffers, uint64_t bytes);
   /// Buffers that hold a tensor.
   StatusOr<Buffers *> buffersOf(TensorKind kind, absl::string_view entry);
+  /// Gives every input that has a default that number.
+  Status setDefaults(EntryState &entry);
   Status scatter(const TensorInfo &tensor, const HostArray &array, Buffers &buffers);
   Status writeShard(const TensorInfo &tensor, uint32_t device, const void *data,
                     const StridedView &view, hal::Buffer &buffer);

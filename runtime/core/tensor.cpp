@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/checked.h"
 #include <algorithm>
+#include <cmath>
 
 namespace cleave::rt {
 namespace {
@@ -134,6 +135,14 @@ StatusOr<TensorInfo> TensorInfo::fromSchema(const fb::Tensor &tensor, const Mesh
   if (!(Checked(t.offset) + Checked(t.bytes)).atMost(regionBytes))
     return fail("at offset ", t.offset, " with ", t.bytes, " bytes leaves its region of ",
                 regionBytes, " bytes");
+  if (auto number = tensor.default_value()) {
+    if (region != fb::Region::Input || !(isFloat(t.dtype) || t.dtype == DType::I64))
+      return fail("has a default; only inputs of floats or I64 have one");
+    bool whole = *number == std::trunc(*number) && std::abs(*number) <= 0x1p53;
+    if (!std::isfinite(*number) || (t.dtype == DType::I64 && !whole))
+      return fail("has the default ", *number, ", which its type does not hold");
+    t.defaultValue = *number;
+  }
   return t;
 }
 

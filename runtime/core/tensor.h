@@ -20,8 +20,9 @@ struct TensorInfo {
   std::vector<std::vector<AxisPart>> dims; ///< sharding axes of each dimension
   std::vector<uint64_t> shards;            ///< shard count of each dimension
   fb::Region region = fb::Region::State;
-  std::string shardingText;       ///< `[{"dp"}, {}]`
-  uint64_t offset = 0, bytes = 0; ///< in the region, on every device
+  std::string shardingText;           ///< `[{"dp"}, {}]`
+  uint64_t offset = 0, bytes = 0;     ///< in the region, on every device
+  std::optional<double> defaultValue; ///< of all elements, where an input is not given
 
   /// Reads and checks a tensor; `region` and `regionBytes` say where it must lie.
   static StatusOr<TensorInfo> fromSchema(const fb::Tensor &tensor, const Mesh &mesh,

@@ -17,9 +17,13 @@ constexpr const char *kCompileExamples = R"(Examples:
   cleave compile ./llama -o llama.cleave --mesh dp=2,tp=4 --batch 8 --seq 256
   cleave compile ./llama -o llama.cleave --mesh fsdp=8 --batch 8 --seq 256 --dtype bf16
   cleave compile ./llama -o step.cleave --entry train_step --mesh dp=4,tp=2 --zero 1 --batch 8 --seq 256
+  cleave compile ./llama -o step.cleave --entry train_step --mesh dp=8 --zero 1 --batch 8 --seq 256 \
+      --optimizer sgd --momentum 0.9 --lr 1e-2 --no-decay '*embed*'
   cleave compile ./llama --mesh tp=8 --batch 1 --seq 128 --stop-after partition --emit mlir
   cleave compile program.mlir -o program.cleave --mesh tp=2
 
+The numbers of a training step (--lr and what follows it) are inputs of the compiled step: the
+options set their defaults, which the file keeps; what runs the step may give others.
 Axis names carry roles: dp shards the batch; fsdp shards the batch and the parameters, which are
 gathered before use; tp shards attention heads, the MLP and the vocabulary.
 Phases, in order: import, differentiate, plan, propagate, reshard, partition, merge, overlap, lower, verify, write.)";
@@ -73,6 +77,44 @@ constexpr const char *kFooter = R"(Examples:
 
 `cleave COMMAND --help` describes a command.)";
 
+CLI::Validator numberThat(bool (*isGood)(double), const char *what, const char *name) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        double value;
+        bool good = CLI::detail::lexical_cast(text, value) && isGood(value);
+        return good ? std::string() : text + " is not a " + what;
+      },
+      name);
+}
+
+CLI::Validator nonNegative() {
+  return numberThat([](double x) { return x >= 0 && x < 1e300; }, "finite number of at least 0",
+                    ">= 0");
+}
+
+CLI::Validator belowOne() {
+  return numberThat([](double x) { return x >= 0 && x < 1; }, "number of at least 0 and below 1",
+                    "[0, 1)");
+}
+
+/// The numbers of a step. `defaults`: what they are without the option, one text each.
+void addNumbers(CLI::App *c, StepNumbers &n, const std::string &learningRate,
+                const std::vector<std::string> &defaults) {
+  auto text = [&](const char *what, size_t i) { return what + ("; default: " + defaults[i]); };
+  c->add_option("--lr", n.learningRate, learningRate + "; default: " + defaults[0])
+      ->check(nonNegative());
+  c->add_option("--beta1", n.beta1, text("AdamW: decay of the first moment", 1))->check(belowOne());
+  c->add_option("--beta2", n.beta2, text("AdamW: decay of the second moment", 2))
+      ->check(belowOne());
+  c->add_option("--eps", n.eps, text("AdamW: added to the root of the second moment", 3))
+      ->check(nonNegative());
+  c->add_option("--momentum", n.momentum, text("SGD: decay of the velocity", 4))->check(belowOne());
+  c->add_option("--weight-decay", n.weightDecay, text("Decay of the parameters that decay", 5))
+      ->check(nonNegative());
+  c->add_option("--clip", n.clip, text("Largest global norm of the gradients; 0: no clipping", 6))
+      ->check(nonNegative());
+}
+
 void addCompile(CLI::App &app, CompileArgs &a) {
   CLI::App *c = app.add_subcommand("compile", "Shard a model over a mesh and write an executable");
   c->add_option(
@@ -101,6 +143,15 @@ void addCompile(CLI::App &app, CompileArgs &a) {
   c->add_option("--optimizer", a.optimizer, "Of a training step: adamw or sgd")
       ->check(CLI::IsMember({"adamw", "sgd"}))
       ->capture_default_str();
+  c->add_option("--decay", a.decay,
+                "Parameters that decay whatever their rank, as name patterns like *.bias; without "
+                "it those with two or more dimensions in the checkpoint")
+      ->allow_extra_args(false);
+  c->add_option("--no-decay", a.noDecay,
+                "Parameters that do not decay, as name patterns; goes before --decay")
+      ->allow_extra_args(false);
+  addNumbers(c, a.numbers, "Of a training step, the default of its learning rate",
+             {"3e-4", "0.9", "0.95", "1e-8", "0, without a velocity", "0.1", "1"});
   c->add_option(
        "--dtype", a.dtype,
        "Type of weights and activations: f32, bf16 or f16; a training step computes in it and "
@@ -158,19 +209,6 @@ void addRun(CLI::App &app, RunArgs &a) {
 void addTrain(CLI::App &app, TrainArgs &a) {
   CLI::App *c = app.add_subcommand("train", "Train a model with a compiled train_step");
   auto count = CLI::Range(int64_t(0), int64_t(1) << 40);
-  auto number = [](auto isGood, const char *what, const char *name) {
-    return CLI::Validator(
-        [=](std::string &text) {
-          double value;
-          bool good = CLI::detail::lexical_cast(text, value) && isGood(value);
-          return good ? std::string() : text + " is not a " + what;
-        },
-        name);
-  };
-  auto nonNegative =
-      number([](double x) { return x >= 0 && x < 1e300; }, "finite number of at least 0", ">= 0");
-  auto belowOne = number([](double x) { return x >= 0 && x < 1; },
-                         "number of at least 0 and below 1", "[0, 1)");
   c->add_option("executable", a.executable, "The .cleave file, compiled with --entry train_step")
       ->required();
   auto *weights =
@@ -188,9 +226,8 @@ void addTrain(CLI::App &app, TrainArgs &a) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->capture_default_str();
   c->add_option("--seed", a.seed, "Seed of the order of the data; default: 0, or the checkpoint's");
-  c->add_option("--lr", a.learningRate, "Learning rate: the peak of the schedule")
-      ->check(nonNegative)
-      ->capture_default_str();
+  addNumbers(c, a.numbers, "Learning rate: the peak of the schedule",
+             std::vector<std::string>(7, "the executable's"));
   c->add_option("--schedule", a.schedule, "constant, or after the warmup cosine or linear decay")
       ->check(CLI::IsMember({"constant", "cosine", "linear"}))
       ->capture_default_str();
@@ -198,25 +235,10 @@ void addTrain(CLI::App &app, TrainArgs &a) {
       ->check(count)
       ->capture_default_str();
   c->add_option("--min-lr", a.minimumRate, "Learning rate at which a decay ends")
-      ->check(nonNegative)
-      ->capture_default_str();
-  c->add_option("--beta1", a.beta1, "AdamW: decay of the first moment")
-      ->check(belowOne)
-      ->capture_default_str();
-  c->add_option("--beta2", a.beta2, "AdamW: decay of the second moment")
-      ->check(belowOne)
-      ->capture_default_str();
-  c->add_option("--eps", a.eps, "AdamW: added to the root of the second moment")
-      ->check(nonNegative)
-      ->capture_default_str();
-  c->add_option("--weight-decay", a.weightDecay, "Decay of parameters with two or more dimensions")
-      ->check(nonNegative)
-      ->capture_default_str();
-  c->add_option("--clip", a.clip, "Largest global norm of the gradients; 0: no clipping")
-      ->check(nonNegative)
+      ->check(nonNegative())
       ->capture_default_str();
   c->add_option("--eval-fraction", a.evalFraction, "Part of the data, its end, kept for evaluation")
-      ->check(belowOne)
+      ->check(belowOne())
       ->capture_default_str();
   c->add_option("--eval-every", a.evalEvery, "Evaluate every so many steps; 0: after the last one")
       ->check(count)
@@ -245,7 +267,7 @@ void addTrain(CLI::App &app, TrainArgs &a) {
       ->excludes(init);
   c->add_option("--peak-gflops", a.peakGflops,
                 "What all devices together could reach at best, for the MFU; 0: no MFU")
-      ->check(nonNegative)
+      ->check(nonNegative())
       ->capture_default_str();
   c->add_option("--threads", a.threads, "Worker threads; 0: one a core")
       ->check(CLI::Range(int64_t(0), int64_t(4096)))
@@ -327,7 +349,7 @@ bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLi
                               : " " + app.get_subcommands().front()->get_name();
     if (command.empty() && argc > 1 && argv[1][0] != '-')
       message = "there is no command '" + std::string(argv[1]) +
-                "'; the commands are compile, run, verify, inspect and explain";
+                "'; the commands are compile, run, train, verify, inspect and explain";
     std::cerr << "cleave" << command << ": error: " << message << " (see cleave" << command
               << " --help)\n";
     exitCode = kBadInput;

@@ -15,6 +15,14 @@ namespace cleave::tool {
 /// Exit codes: 0 success, 1 a check failed (verify), 2 bad input.
 enum ExitCode { kSuccess = 0, kMismatch = 1, kBadInput = 2 };
 
+/// The numbers of a training step: defaults of a compilation, or what a run gives.
+struct StepNumbers {
+  std::optional<double> learningRate, beta1, beta2, eps, momentum, weightDecay, clip;
+};
+
+/// What a step takes as `max_grad_norm` for a `--clip` of this number: 0 is no clipping.
+inline double maxGradNorm(double clip) { return clip > 0 ? clip : 1e30; }
+
 struct CompileArgs {
   std::string model, output, mesh, entry = "forward", dtype = "f32", cpu = "baseline";
   std::string strategyFile, stopAfter, emit;
@@ -22,6 +30,8 @@ struct CompileArgs {
   int zero = 0;
   int64_t microbatches = 1;
   std::string optimizer = "adamw";
+  std::vector<std::string> decay, noDecay; ///< patterns of parameter names
+  StepNumbers numbers;
   bool sequenceParallel = false, noOverlap = false, timing = false;
 };
 
@@ -48,8 +58,8 @@ struct TrainArgs {
   std::optional<int64_t> init, seed;
   int64_t steps = 100, warmup = 0, tokenBytes = 2, threads = 0;
   int64_t evalEvery = 0, evalBatches = 0, checkpointEvery = 0, keep = 2, killAtOperation = 0;
-  double learningRate = 3e-4, minimumRate = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double weightDecay = 0.1, clip = 1, evalFraction = 0, peakGflops = 0;
+  StepNumbers numbers; ///< absent: the executable's defaults
+  double minimumRate = 0, evalFraction = 0, peakGflops = 0;
   bool resume = false, json = false;
 };
 

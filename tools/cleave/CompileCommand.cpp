@@ -11,6 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include <charconv>
 
 using namespace cleave;
 using namespace cleave::tool;
@@ -19,6 +20,59 @@ static int write(llvm::StringRef path, llvm::StringRef bytes) {
   if (llvm::Error error = writeFileAtomically(path, bytes))
     return reportError("compile", llvm::toString(std::move(error)));
   return kSuccess;
+}
+
+/// The defaults of the step's numbers, as the options give them: `learning_rate=3e-4`.
+static std::vector<std::string> defaultsOf(const CompileArgs &args) {
+  const StepNumbers &n = args.numbers;
+  bool isAdam = args.optimizer == "adamw";
+  std::vector<std::string> texts;
+  auto add = [&](const char *name, double number) {
+    char buffer[32];
+    char *end = std::to_chars(buffer, std::end(buffer), number).ptr;
+    texts.push_back(name + ("=" + std::string(buffer, end)));
+  };
+  add("learning_rate", n.learningRate.value_or(3e-4));
+  if (isAdam) {
+    add("beta1", n.beta1.value_or(0.9));
+    add("beta2", n.beta2.value_or(0.95));
+    add("eps", n.eps.value_or(1e-8));
+  } else if (n.momentum) {
+    add("momentum", *n.momentum);
+  }
+  add("weight_decay", n.weightDecay.value_or(0.1));
+  add("max_grad_norm", maxGradNorm(n.clip.value_or(1)));
+  return texts;
+}
+
+/// Options that do not go together: the error, or "".
+static std::string contradiction(const CompileArgs &args) {
+  const StepNumbers &n = args.numbers;
+  const std::pair<const char *, bool> step[] = {{"--microbatches", args.microbatches > 1},
+                                                {"--lr", n.learningRate.has_value()},
+                                                {"--beta1", n.beta1.has_value()},
+                                                {"--beta2", n.beta2.has_value()},
+                                                {"--eps", n.eps.has_value()},
+                                                {"--momentum", n.momentum.has_value()},
+                                                {"--weight-decay", n.weightDecay.has_value()},
+                                                {"--clip", n.clip.has_value()},
+                                                {"--decay", !args.decay.empty()},
+                                                {"--no-decay", !args.noDecay.empty()}};
+  for (auto [name, given] : step)
+    if (given && args.entry != "train_step")
+      return name + std::string(" goes with --entry train_step");
+  for (const auto *patterns : {&args.decay, &args.noDecay})
+    for (llvm::StringRef pattern : *patterns)
+      if (pattern.empty() || llvm::any_of(pattern, [](char c) {
+            return !llvm::isAlnum(c) && !llvm::StringRef("_-.*?[]").contains(c);
+          }))
+        return (patterns == &args.decay ? "--decay" : "--no-decay") + (": '" + pattern.str()) +
+               "' is no pattern of names: letters, digits, _ - . and the wildcards * ? [ ]";
+  if (n.momentum && args.optimizer != "sgd")
+    return "--momentum goes with --optimizer sgd; adamw has --beta1 and --beta2";
+  if (args.optimizer == "sgd" && (n.beta1 || n.beta2 || n.eps))
+    return "--beta1, --beta2 and --eps go with --optimizer adamw; sgd has --momentum";
+  return "";
 }
 
 int cleave::tool::compileCommand(const CompileArgs &args, const std::string &commandText) {
@@ -40,11 +94,15 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
       options.phases.training && options.elementType != ModelElementType::F32;
   options.phases.microbatches = args.microbatches;
   options.phases.optimizer = args.optimizer;
+  options.phases.momentum = args.numbers.momentum.has_value();
+  options.phases.decay = args.decay;
+  options.phases.noDecay = args.noDecay;
+  options.phases.defaults = defaultsOf(args);
   options.phases.strategyFile = args.strategyFile;
   options.phases.overlap = !args.noOverlap;
 
-  if (args.microbatches > 1 && !options.phases.training)
-    return reportError("compile", "--microbatches goes with --entry train_step");
+  if (std::string error = contradiction(args); !error.empty())
+    return reportError("compile", error);
   bool emitMlir = args.emit == "mlir";
   if (!args.stopAfter.empty()) {
     std::optional<Phase> last = parsePhase(args.stopAfter);

@@ -112,9 +112,12 @@ void addSummary(json::Object &entry) {
 }
 
 void printTensor(const json::Object &tensor) {
-  llvm::outs() << llvm::formatv("    {0,-12} {1,-4} {2,-20} {3}  local {4}\n", text(tensor, "name"),
+  llvm::outs() << llvm::formatv("    {0,-12} {1,-4} {2,-20} {3}  local {4}", text(tensor, "name"),
                                 text(tensor, "dtype"), shapeText(tensor, "shape"),
                                 shardingText(tensor), shapeText(tensor, "local_shape"));
+  if (std::optional<double> number = tensor.getNumber("default"))
+    llvm::outs() << llvm::format("  default %g", *number);
+  llvm::outs() << "\n";
 }
 
 void printEntry(const json::Object &entry, const json::Object &root) {

@@ -333,6 +333,19 @@ llvm::Error Session::close() { return toError(cleave_session_close(handle_.relea
 // Inputs
 //===----------------------------------------------------------------------===//
 
+void cleave::tool::addDefaults(llvm::ArrayRef<cleave_tensor_info> infos,
+                               std::vector<HostTensor> &inputs) {
+  for (const cleave_tensor_info &info : infos) {
+    auto isIt = [&](const HostTensor &tensor) { return tensor.name == info.name; };
+    if (!info.has_default || llvm::any_of(inputs, isIt))
+      continue;
+    HostTensor shape{info.name, info.dtype, shapeOf(info).vec(), {}};
+    inputs.push_back(
+        HostTensor::ofNumbers(info.name, info.dtype, shape.shape,
+                              std::vector<double>(shape.elements(), info.default_value)));
+  }
+}
+
 llvm::Expected<std::vector<HostTensor>>
 cleave::tool::readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info> inputs,
                          bool othersAllowed) {
@@ -355,6 +368,8 @@ cleave::tool::readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info
     const st::TensorInfo *found = file->find(info.name);
     std::string expected =
         std::string(cleave_dtype_name(info.dtype)) + " " + formatShape(shapeOf(info));
+    if (!found && info.has_default)
+      continue;
     if (!found)
       return makeError(path + ": input " + info.name + " is missing; expected a tensor " +
                        expected + " of that name");
@@ -379,6 +394,8 @@ std::vector<HostTensor> cleave::tool::randomInputs(llvm::ArrayRef<cleave_tensor_
                                                    uint64_t tokenLimit, uint64_t seed) {
   std::vector<HostTensor> tensors;
   for (auto [index, info] : llvm::enumerate(inputs)) {
+    if (info.has_default)
+      continue;
     std::mt19937_64 generator(seed * 1000003 + index);
     HostTensor shape{info.name, info.dtype, shapeOf(info).vec(), {}};
     std::vector<double> values(shape.elements());

@@ -87,15 +87,20 @@ private:
   std::unique_ptr<cleave_session, Free> handle_;
 };
 
-/// Inputs of an entry from a safetensors file. Every input must be there with its type and shape;
-/// names that are no inputs are skipped when `othersAllowed`, else an error.
+/// Inputs of an entry from a safetensors file. Every input that has no default must be there, each
+/// with its type and shape; names that are no inputs are skipped when `othersAllowed`, else an
+/// error.
 llvm::Expected<std::vector<HostTensor>>
 readInputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info> inputs, bool othersAllowed);
 /// Puts the file that a value came from before the error; an empty path leaves it as it is.
 llvm::Error inFile(llvm::StringRef path, llvm::Error error);
-/// Inputs drawn from a seed: token ids below `tokenLimit`, floats from N(0, 1).
+/// Inputs drawn from a seed: token ids below `tokenLimit`, floats from N(0, 1). Those that have a
+/// default are left out.
 std::vector<HostTensor> randomInputs(llvm::ArrayRef<cleave_tensor_info> inputs, uint64_t tokenLimit,
                                      uint64_t seed);
+
+/// Adds the inputs that are not there and have a default.
+void addDefaults(llvm::ArrayRef<cleave_tensor_info> infos, std::vector<HostTensor> &inputs);
 
 /// A number as JSON has it: null where it is infinite or none.
 llvm::json::Value jsonNumber(double value);

@@ -94,6 +94,8 @@ private:
   llvm::Error restart();
   Schedule schedule() const;
   std::map<std::string, std::string> settings() const;
+  llvm::Error readNumbers();
+  double number(llvm::StringRef name) const;
   void printProgress(const StepResult &result, double rate, double seconds);
   void clearProgress();
   void printReport();
@@ -109,6 +111,7 @@ private:
   std::vector<std::string> companions_;
   Progress progress_, startedAt_;
   std::vector<int64_t> tokens_; ///< of the step
+  Hyperparameters numbers_;     ///< that the step takes; the learning rate is the schedule's peak
   std::string resumedFrom_;
   double modelFlops_ = 0; ///< of a step; 0: not counted
   uint64_t savedStep_ = 0, stepsDone_ = 0;
@@ -121,7 +124,7 @@ Schedule Run::schedule() const {
   Schedule schedule;
   (void)parseScheduleKind(args_.schedule,
                           schedule.kind); // One of the names: the parser checked it.
-  schedule.peak = args_.learningRate;
+  schedule.peak = number("learning_rate");
   schedule.minimum = args_.minimumRate;
   schedule.warmup = uint64_t(args_.warmup);
   schedule.steps = uint64_t(args_.steps);
@@ -129,22 +132,53 @@ Schedule Run::schedule() const {
 }
 
 std::map<std::string, std::string> Run::settings() const {
-  return {{"schedule", args_.schedule},
-          // Without a decay, the number of steps is only where the run ends.
-          {"steps", args_.schedule == "constant" ? kAnySteps : std::to_string(args_.steps)},
-          {"warmup", std::to_string(args_.warmup)},
-          {"lr", shortest(args_.learningRate)},
-          {"min-lr", shortest(args_.minimumRate)},
-          {"beta1", shortest(args_.beta1)},
-          {"beta2", shortest(args_.beta2)},
-          {"eps", shortest(args_.eps)},
-          {"weight-decay", shortest(args_.weightDecay)},
-          {"clip", shortest(args_.clip)}};
+  std::map<std::string, std::string> result = {
+      {"schedule", args_.schedule},
+      // Without a decay, the number of steps is only where the run ends.
+      {"steps", args_.schedule == "constant" ? kAnySteps : std::to_string(args_.steps)},
+      {"warmup", std::to_string(args_.warmup)},
+      {"min-lr", shortest(args_.minimumRate)}};
+  for (const auto &[name, value] : numbers_) {
+    // Under the names of the options.
+    if (name == "max_grad_norm")
+      result["clip"] = shortest(value == maxGradNorm(0) ? 0 : value);
+    else
+      result[name == "learning_rate"  ? "lr"
+             : name == "weight_decay" ? "weight-decay"
+                                      : name] = shortest(value);
+  }
+  return result;
+}
+
+double Run::number(llvm::StringRef name) const {
+  auto found = llvm::find_if(numbers_, [&](const auto &number) { return number.first == name; });
+  return found == numbers_.end() ? 0 : found->second;
+}
+
+llvm::Error Run::readNumbers() {
+  const StepNumbers &n = args_.numbers;
+  const std::pair<const char *, std::optional<double>> options[] = {
+      {"learning_rate", n.learningRate},
+      {"beta1", n.beta1},
+      {"beta2", n.beta2},
+      {"eps", n.eps},
+      {"momentum", n.momentum},
+      {"weight_decay", n.weightDecay},
+      {"max_grad_norm", n.clip ? std::optional(maxGradNorm(*n.clip)) : std::nullopt}};
+  Hyperparameters given;
+  for (auto [name, value] : options)
+    if (value)
+      given.push_back({name, *value});
+  llvm::Expected<Hyperparameters> numbers = program_->numbers(given);
+  if (!numbers)
+    return makeError(args_.executable + ": " + llvm::toString(numbers.takeError()));
+  numbers_ = std::move(*numbers);
+  if (args_.minimumRate > number("learning_rate"))
+    return makeError("--min-lr is above --lr, " + shortest(number("learning_rate")));
+  return llvm::Error::success();
 }
 
 llvm::Error Run::open() {
-  if (args_.minimumRate > args_.learningRate)
-    return makeError("--min-lr is above --lr");
   if (args_.evalEvery > 0 && args_.evalFraction == 0)
     return makeError("--eval-every needs --eval-fraction, the part of the data to evaluate on");
   if (!args_.resume && !hasStart())
@@ -160,6 +194,8 @@ llvm::Error Run::open() {
   if (!program)
     return makeError(args_.executable + ": " + llvm::toString(program.takeError()));
   program_.emplace(std::move(*program));
+  if (llvm::Error error = readNumbers())
+    return error;
   if (args_.evalFraction > 0 && program_->evaluationBatch() == 0)
     return makeError(args_.executable + ": has no entry forward with the inputs and the loss of "
                                         "train_step, so there is no evaluation: leave out "
@@ -294,12 +330,11 @@ llvm::Error Run::openLog() {
 
 Hyperparameters Run::prepareStep() {
   order_->trainingBatch(progress_.dataPosition, tokens_);
-  return {{"learning_rate", schedule().learningRate(progress_.step)},
-          {"beta1", args_.beta1},
-          {"beta2", args_.beta2},
-          {"eps", args_.eps},
-          {"weight_decay", args_.weightDecay},
-          {"max_grad_norm", args_.clip}};
+  Hyperparameters values = numbers_;
+  for (auto &[name, value] : values)
+    if (name == "learning_rate")
+      value = schedule().learningRate(progress_.step);
+  return values;
 }
 
 llvm::Expected<StepResult> Run::doStep() {

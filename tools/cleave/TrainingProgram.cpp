@@ -19,8 +19,8 @@ static llvm::Error makeError(const llvm::Twine &message) {
 }
 
 static const std::string kStepEntry = "train_step", kForwardEntry = "forward";
-static const char *const kScalars[] = {"learning_rate", "beta1",        "beta2",
-                                       "eps",           "weight_decay", "max_grad_norm"};
+static const char *const kScalars[] = {"learning_rate", "beta1",        "beta2",        "eps",
+                                       "momentum",      "weight_decay", "max_grad_norm"};
 
 static const cleave_tensor_info *find(llvm::ArrayRef<cleave_tensor_info> tensors,
                                       llvm::StringRef name) {
@@ -71,10 +71,13 @@ llvm::Error TrainingProgram::readSignature(const Executable &executable) {
   for (const cleave_tensor_info &info : *inputs) {
     if (info.name == ids->name || info.name == labels->name)
       continue;
-    if (!isFloatScalar(info) || !llvm::is_contained(kScalars, llvm::StringRef(info.name)))
+    if (!isFloatScalar(info) || !llvm::is_contained(kScalars, llvm::StringRef(info.name))) {
+      if (info.has_default)
+        continue;
       return makeError("train_step of the executable has an input " + llvm::Twine(info.name) +
-                       " that is not known");
-    scalars_.push_back(info.name);
+                       " that is not known and has no default");
+    }
+    scalars_.push_back(info);
   }
   const cleave_tensor_info *loss = find(*outputs, "loss"), *norm = find(*outputs, "grad_norm");
   if (!loss || !norm || !isFloatScalar(*loss) || !isFloatScalar(*norm))
@@ -224,12 +227,28 @@ static std::vector<HostTensor> tokenInputs(uint64_t rows, uint64_t sequence,
   return {std::move(ids), std::move(labels)};
 }
 
+llvm::Expected<Hyperparameters> TrainingProgram::numbers(const Hyperparameters &given) const {
+  Hyperparameters numbers;
+  for (const cleave_tensor_info &info : scalars_) {
+    auto found =
+        llvm::find_if(given, [&](const auto &number) { return number.first == info.name; });
+    if (found == given.end() && !info.has_default)
+      return makeError("train_step of the executable has no default for its input " +
+                       llvm::Twine(info.name) + ": give it as an option");
+    numbers.push_back({info.name, found == given.end() ? info.default_value : found->second});
+  }
+  for (const auto &[name, value] : given)
+    if (llvm::none_of(scalars_, [&](const auto &info) { return name == info.name; }))
+      return makeError("train_step of the executable takes no " + llvm::Twine(name) +
+                       ": it was compiled with another optimizer");
+  return numbers;
+}
+
 std::vector<HostTensor> TrainingProgram::inputs(llvm::ArrayRef<int64_t> tokens,
                                                 const Hyperparameters &values) const {
   std::vector<HostTensor> inputs = tokenInputs(batch_, sequence_, tokens);
   for (const auto &[name, value] : values)
-    if (llvm::is_contained(scalars_, name))
-      inputs.push_back(HostTensor::ofNumbers(name, CLEAVE_F32, {}, {value}));
+    inputs.push_back(HostTensor::ofNumbers(name, CLEAVE_F32, {}, {value}));
   return inputs;
 }
 

@@ -42,6 +42,8 @@ public:
   llvm::Expected<HostTensor> state(training::CheckpointPart part, size_t index);
   llvm::Expected<std::vector<HostTensor>> states();
 
+  /// All numbers that the step takes: those given, else the executable's defaults.
+  llvm::Expected<Hyperparameters> numbers(const Hyperparameters &given) const;
   /// What step() gives the program.
   std::vector<HostTensor> inputs(llvm::ArrayRef<int64_t> tokens,
                                  const Hyperparameters &values) const;
@@ -59,7 +61,7 @@ private:
 
   Session session_;
   uint64_t batch_ = 0, sequence_ = 0, evaluationBatch_ = 0;
-  std::vector<std::string> scalars_; ///< the scalar inputs
+  std::vector<cleave_tensor_info> scalars_; ///< the scalar inputs
   cleave_tensor_info loss_ = {}, gradientNorm_ = {}, evaluationLoss_ = {};
   std::vector<cleave_tensor_info> model_, optimizer_; ///< as in contents_
   training::CheckpointContents contents_;

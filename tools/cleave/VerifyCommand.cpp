@@ -144,6 +144,7 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
       return fail(read.takeError());
     inputs = std::move(*read);
   }
+  addDefaults(*inputInfos, inputs);
   std::vector<HostTensor> states;
   bool randomStates = args.weights.empty();
   if (randomStates)

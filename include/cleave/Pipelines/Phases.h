@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cleave {
 
@@ -39,6 +40,12 @@ struct PhaseOptions {
   bool masterWeights = false;      ///< of a training step: 16-bit weights are stored in f32
   int64_t microbatches = 1;        ///< of a training step
   std::string optimizer = "adamw"; ///< adamw or sgd
+  bool momentum = false;           ///< sgd has a velocity
+  /// Patterns of the parameters that decay, or do not, whatever their rank: of letters, digits and
+  /// `_ - . * ? [ ]`, since they become part of a pipeline's text.
+  std::vector<std::string> decay, noDecay;
+  /// Defaults of the step's numbers: `learning_rate=3e-4`.
+  std::vector<std::string> defaults;
   bool overlap = true;
   Phase last = Phase::Write;
 };

@@ -51,7 +51,8 @@ private:
   mlir::FailureOr<mlir::Value> updatedBuffer(mlir::func::ReturnOp op, unsigned index,
                                              mlir::FlatSymbolRefAttr symbol);
   mlir::LogicalResult addState(mlir::BlockArgument argument, mlir::FlatSymbolRefAttr symbol);
-  exec::TensorAttr describe(llvm::StringRef name, mlir::RankedTensorType local, int64_t offset);
+  exec::TensorAttr describe(llvm::StringRef name, mlir::RankedTensorType local, int64_t offset,
+                            mlir::FloatAttr defaultValue = {});
 
   // Ops.
   mlir::LogicalResult lower(mlir::Operation *op);

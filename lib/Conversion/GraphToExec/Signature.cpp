@@ -14,7 +14,8 @@ using namespace cleave::exec;
 
 static int64_t aligned(int64_t bytes) { return llvm::alignTo(bytes, 64); }
 
-TensorAttr EntryLowering::describe(StringRef name, RankedTensorType local, int64_t offset) {
+TensorAttr EntryLowering::describe(StringRef name, RankedTensorType local, int64_t offset,
+                                   FloatAttr defaultValue) {
   ShardingAttr sharding;
   if (ShardAttr shard = getShard(local))
     sharding = shardingOf(builder_.getContext(), meshSymbol_, *mesh_, layoutOf(shard, *mesh_));
@@ -22,7 +23,7 @@ TensorAttr EntryLowering::describe(StringRef name, RankedTensorType local, int64
     sharding =
         shardingOf(builder_.getContext(), meshSymbol_, *mesh_, Layout::replicated(local.getRank()));
   return TensorAttr::get(builder_.getContext(), name, globalType(local), sharding, offset,
-                         byteSize(local));
+                         byteSize(local), defaultValue);
 }
 
 LogicalResult EntryLowering::addState(BlockArgument argument, FlatSymbolRefAttr symbol) {
@@ -76,7 +77,9 @@ LogicalResult EntryLowering::lowerArguments() {
     }
     auto name = function_.getArgAttrOfType<StringAttr>(index, CleaveDialect::kInputAttr);
     std::string text = name ? name.str() : "arg" + std::to_string(index);
-    TensorAttr tensor = describe(text, type, inputBytes);
+    TensorAttr tensor =
+        describe(text, type, inputBytes,
+                 function_.getArgAttrOfType<FloatAttr>(index, CleaveDialect::kDefaultAttr));
     Value buffer = makeBuffer(exec::Region::Input, tensor.getBytes(), tensor.getOffset());
     define(argument, buffer);
     inputBytes += aligned(tensor.getBytes());

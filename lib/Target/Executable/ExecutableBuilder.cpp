@@ -95,6 +95,8 @@ ExecutableBuilder::tensor(Operation *op, TensorAttr attribute, fb::Region region
   table->region = region;
   table->offset = attribute.getOffset();
   table->bytes = attribute.getBytes();
+  if (FloatAttr number = attribute.getDefaultValue())
+    table->default_value = number.getValueAsDouble();
   return table;
 }
 

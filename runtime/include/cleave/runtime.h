@@ -92,6 +92,8 @@ typedef struct cleave_tensor_info {
   const char *sharding;        /* the axes that cut each dimension: [{"dp"}, {}] */
   uint64_t bytes;              /* of the global tensor */
   uint64_t local_bytes;        /* on one device */
+  int has_default;             /* inputs: need not be set, all elements are then default_value */
+  double default_value;
 } cleave_tensor_info;
 
 /* Bytes on every device. */
@@ -199,7 +201,7 @@ CLEAVE_API cleave_status *cleave_session_set_input(cleave_session *session, cons
 CLEAVE_API cleave_status *cleave_session_set_input_dlpack(cleave_session *session,
                                                           const char *entry, const char *name,
                                                           const void *dl_tensor);
-/* Runs an entry to its end. */
+/* Runs an entry to its end. Inputs that were not set have their defaults, if they have one. */
 CLEAVE_API cleave_status *cleave_session_run(cleave_session *session, const char *entry);
 /* Where the time of an entry's last run went, as JSON: by operation, by kernel, by instruction.
  * Needs a session with `profile`. Free the text with cleave_string_free. */

@@ -362,3 +362,28 @@ func.func private @f(tensor<8xf32> {cleave.state = @w}) attributes {cleave.entry
 cleave.state @w : tensor<4xf32>
 // expected-error @below {{result #1 has type 'index', but its state @w has type 'tensor<4xf32>'}}
 func.func private @f() -> (index, index {cleave.state = @w}) attributes {cleave.entry}
+
+// -----
+
+// expected-error @below {{'cleave.default' of argument #0: stands on inputs only, beside 'cleave.input'}}
+func.func private @f(tensor<f32> {cleave.default = 1.0 : f64})
+
+// -----
+
+// expected-error @below {{'cleave.default' of argument #0: must be a finite number of type f64, found 1.000000e+00 : f32}}
+func.func private @f(tensor<f32> {cleave.input = "x", cleave.default = 1.0 : f32})
+
+// -----
+
+// expected-error @below {{'cleave.default' of argument #0: only tensors of floats or i64 have one, the argument is 'tensor<i32>'}}
+func.func private @f(tensor<i32> {cleave.input = "x", cleave.default = 1.0 : f64})
+
+// -----
+
+// expected-error @below {{'cleave.default' of argument #0: must be a whole number of at most 2^53, as the argument is 'tensor<i64>', found 5.000000e-01 : f64}}
+func.func private @f(tensor<i64> {cleave.input = "x", cleave.default = 0.5 : f64})
+
+// -----
+
+// expected-error @below {{'cleave.default' of result #0: stands on arguments only}}
+func.func private @f() -> (tensor<f32> {cleave.default = 1.0 : f64})

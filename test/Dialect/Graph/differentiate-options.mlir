@@ -14,6 +14,10 @@
 // ENTRY: error: expected a function with a body named @g, as the option entry says, found none
 // RUN: not cleave-opt %s -cleave-differentiate="loss=logits entry=two" 2>&1 | FileCheck %s --check-prefix=LOSS
 // LOSS: error: expected a result with cleave.output = "logits", the loss, found none; name it in the option loss
+// RUN: not cleave-opt %s -cleave-differentiate="defaults=learning_rate" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: error: expected the option defaults to hold NAME=NUMBER, found 'learning_rate'
+// RUN: not cleave-opt %s -cleave-differentiate="optimizer=sgd defaults=weight_decay=0.1,beta1=0.9" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: the option defaults names 'beta1', which the step does not take; its numbers are learning_rate, weight_decay, max_grad_norm
 // RUN: not cleave-opt %s -cleave-differentiate="decay=[a" 2>&1 | FileCheck %s --check-prefix=PATTERN
 // PATTERN: error: the option decay has the bad pattern '[a': invalid glob pattern, unmatched '['
 // RUN: not cleave-opt %s -cleave-differentiate="no-decay=[b" 2>&1 | FileCheck %s --check-prefix=NOPATTERN

@@ -5,6 +5,7 @@
 // RUN: cleave-opt %s -cleave-differentiate="microbatches=4 no-decay=embed*" | FileCheck %s --check-prefixes=CHECK,MANY,ADAMW
 // RUN: cleave-opt %s -cleave-differentiate="optimizer=sgd" | FileCheck %s --check-prefix=SGD
 // RUN: cleave-opt %s -cleave-differentiate="optimizer=sgd momentum=true decay=*.bias" | FileCheck %s --check-prefix=MOMENTUM
+// RUN: cleave-opt %s -cleave-differentiate="optimizer=sgd defaults=learning_rate=3e-4,max_grad_norm=1" | FileCheck %s --check-prefix=DEFAULTS
 
 cleave.state @embed : tensor<16x4xf32> {checkpoint = "embed", checkpoint_shape = array<i64: 16, 4>, logical = #cleave.logical<["vocab", "embed"]>, kind = "weight"}
 // One dimension in the checkpoint, two in the program.
@@ -70,6 +71,8 @@ cleave.state @head.bias : tensor<4x4xf32> {checkpoint = "head.bias", checkpoint_
 // SGD: func.func @update({{.*}}{cleave.input = "learning_rate"}, %[[WD:[a-z0-9]+]]: tensor<f32> {cleave.input = "weight_decay"}, %{{.*}}: tensor<f32> {cleave.input = "max_grad_norm"})
 // SGD: graph.sgd {{.*}} learning_rate %{{.*}} weight_decay %[[WD]] :
 // SGD: graph.sgd {{.*}} learning_rate %{{[a-z0-9]*}} :
+
+// DEFAULTS: func.func @update({{.*}}: tensor<f32> {cleave.default = 3.000000e-04 : f64, cleave.input = "learning_rate"}, %{{[a-z0-9]+}}: tensor<f32> {cleave.input = "weight_decay"}, %{{[a-z0-9]+}}: tensor<f32> {cleave.default = 1.000000e+00 : f64, cleave.input = "max_grad_norm"})
 
 // MOMENTUM: cleave.state @embed.momentum_buffer : tensor<16x4xf32> {checkpoint = "embed.momentum_buffer", {{.*}}kind = "optimizer"
 // MOMENTUM: graph.sgd {{.*}} velocity {{.*}} momentum {{.*}} weight_decay

@@ -6,6 +6,7 @@
 #include "AllOperations.h"
 #include "TestExecutable.h"
 #include "core/session.h"
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -97,6 +98,22 @@ TEST(Loader, Header) {
   File longer = good;
   longer.push_back(0);
   EXPECT_THAT(loadError(longer), HasSubstr("damaged: the header promises"));
+}
+
+TEST(Loader, Defaults) {
+  auto error = [](fb::DType dtype, double number, bool ofOutput = false) {
+    ExecutableBuilder b = Mlp().build();
+    (void)b.input("n", dtype, {}, {});
+    (ofOutput ? b.entry().outputs : b.entry().inputs).back()->default_value = number;
+    return loadError(b.file());
+  };
+  EXPECT_EQ(error(fb::DType::F32, 3e-4), "");
+  EXPECT_EQ(error(fb::DType::I64, -7), "");
+  EXPECT_THAT(error(fb::DType::I64, 0.5), HasSubstr("tensor 'n' has the default 0.5, which"));
+  EXPECT_THAT(error(fb::DType::I64, 0x1p60), HasSubstr("which its type does not hold"));
+  EXPECT_THAT(error(fb::DType::F32, NAN), HasSubstr("which its type does not hold"));
+  EXPECT_THAT(error(fb::DType::I32, 1), HasSubstr("only inputs of floats or I64 have one"));
+  EXPECT_THAT(error(fb::DType::F32, 1, true), HasSubstr("tensor 'y' has a default; only inputs"));
 }
 
 TEST(Loader, Path) {

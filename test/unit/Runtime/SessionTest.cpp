@@ -87,6 +87,40 @@ TEST(Session, MlpOnEveryMesh) {
     }
 }
 
+TEST(Session, InputsHaveDefaults) {
+  Mlp mlp;
+  ExecutableBuilder b = mlp.build();
+  b.entry().inputs[0]->default_value = 0.25;
+  ExecutablePtr executable = loadFile(b.file());
+  cleave_tensor_info info;
+  ASSERT_CLEAVE_OK(cleave_executable_tensor(executable.get(), CLEAVE_INPUT, "forward", 0, &info));
+  EXPECT_TRUE(info.has_default);
+  EXPECT_EQ(info.default_value, 0.25);
+  ASSERT_CLEAVE_OK(cleave_executable_tensor(executable.get(), CLEAVE_OUTPUT, "forward", 0, &info));
+  EXPECT_FALSE(info.has_default);
+
+  auto run = [&](bool given) {
+    SessionPtr session = createSession(executable, options());
+    std::vector<float> x(mlp.batch * mlp.embed, 0.25f), w1 = mlp.w1(), w2 = mlp.w2(), y(x.size());
+    std::vector<uint64_t> xs{mlp.batch, mlp.embed}, s1{mlp.hidden, mlp.embed},
+        s2{mlp.embed, mlp.hidden};
+    cleave_array ax = arrayOf(x, xs), a1 = arrayOf(w1, s1), a2 = arrayOf(w2, s2);
+    EXPECT_EQ(cleave_session_set_state(session.get(), "w1", &a1), nullptr);
+    EXPECT_EQ(cleave_session_set_state(session.get(), "w2", &a2), nullptr);
+    if (given) {
+      EXPECT_EQ(cleave_session_set_input(session.get(), "forward", "x", &ax), nullptr);
+    }
+    EXPECT_EQ(cleave_session_run(session.get(), "forward"), nullptr);
+    EXPECT_EQ(cleave_session_read(session.get(), CLEAVE_OUTPUT, "forward", "y", y.data(),
+                                  y.size() * sizeof(float)),
+              nullptr);
+    return y;
+  };
+  std::vector<float> y = run(false);
+  EXPECT_EQ(y, run(true));
+  EXPECT_NE(y[0], 0);
+}
+
 TEST(Session, SameBitsInEveryOrder) {
   Mlp mlp;
   ExecutablePtr executable = loadFile(mlp.build().file());

@@ -8,6 +8,8 @@
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/ShardingVerifier.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace cleave;
 
@@ -172,7 +174,7 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     return op->emitOpError()
            << "'cleave.sharding' stands on arguments and results of functions; on "
               "an op use 'cleave.shardings', an array with one entry a result";
-  if (name == kStateAttr || name == kInputAttr || name == kOutputAttr)
+  if (name == kStateAttr || name == kInputAttr || name == kOutputAttr || name == kDefaultAttr)
     return op->emitOpError() << "'" << name << "' stands on arguments and results of functions";
   return success();
 }
@@ -199,9 +201,32 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type, StringRef wh
   }
   if (name == CleaveDialect::kStateAttr && !isa<FlatSymbolRefAttr>(value))
     return emitter() << "must be the symbol of a cleave.state, found " << value;
+  if (name == CleaveDialect::kDefaultAttr)
+    return emitter() << "stands on arguments only";
   if ((name == CleaveDialect::kInputAttr || name == CleaveDialect::kOutputAttr) &&
       !isa<StringAttr>(value))
     return emitter() << "must be a string, found " << value;
+  return success();
+}
+
+/// `cleave.default` of an argument: a number that its elements can have.
+static LogicalResult verifyDefault(FunctionOpInterface function, unsigned index, Attribute value) {
+  auto emitter = [&] {
+    return function.emitOpError() << "'cleave.default' of argument #" << index << ": ";
+  };
+  if (!function.getArgAttr(index, CleaveDialect::kInputAttr))
+    return emitter() << "stands on inputs only, beside 'cleave.input'";
+  auto number = dyn_cast<FloatAttr>(value);
+  if (!number || !number.getType().isF64() || !number.getValue().isFinite())
+    return emitter() << "must be a finite number of type f64, found " << value;
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (!type || !(isa<FloatType>(type.getElementType()) || type.getElementType().isInteger(64)))
+    return emitter() << "only tensors of floats or i64 have one, the argument is "
+                     << function.getArgumentTypes()[index];
+  double x = number.getValueAsDouble();
+  if (type.getElementType().isInteger(64) && (x != std::trunc(x) || std::abs(x) > 0x1p53))
+    return emitter() << "must be a whole number of at most 2^53, as the argument is " << type
+                     << ", found " << value;
   return success();
 }
 
@@ -210,6 +235,8 @@ LogicalResult CleaveDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
+  if (attribute.getName() == kDefaultAttr)
+    return verifyDefault(function, index, attribute.getValue());
   return verifyValueAttribute(op, function.getArgumentTypes()[index], "argument", index, attribute);
 }
 

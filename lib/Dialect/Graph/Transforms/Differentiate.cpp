@@ -7,7 +7,9 @@
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
+#include <cmath>
 
 namespace cleave::graph {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -147,6 +149,26 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
     return Optimizer::AdamW;
   }
 
+  /// The option `defaults` as numbers by name.
+  FailureOr<llvm::StringMap<double>> parseDefaults(Optimizer chosen) {
+    llvm::StringMap<double> numbers;
+    SmallVector<StringRef> known = TrainingStep::numbersOf(chosen);
+    for (StringRef text : defaults) {
+      auto [name, digits] = text.split('=');
+      double number = 0;
+      if (digits.getAsDouble(number) || !std::isfinite(number))
+        return getOperation().emitError() << "expected the option defaults to hold NAME=NUMBER, "
+                                             "found '"
+                                          << text << "'";
+      if (!llvm::is_contained(known, name))
+        return getOperation().emitError()
+               << "the option defaults names '" << name << "', which the step does not take; its "
+               << "numbers are " << llvm::join(known, ", ");
+      numbers[name] = number;
+    }
+    return numbers;
+  }
+
   LogicalResult run() {
     ModuleOp module = getOperation();
     if (form != "step" && form != "gradients")
@@ -158,6 +180,9 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
                                 << microbatches.getValue();
     FailureOr<Optimizer> chosen = optimizerOfOption();
     if (failed(chosen))
+      return failure();
+    FailureOr<llvm::StringMap<double>> numbers = parseDefaults(*chosen);
+    if (failed(numbers))
       return failure();
     FailureOr<func::FuncOp> function = findForward(module, entry);
     if (failed(function))
@@ -177,8 +202,9 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
              << "a step updates parameters in states, but argument " << parameters->front().argument
              << " has none; give it cleave.state, or use form=gradients";
     ForwardFunction forward{*function, *lossResult, std::move(*parameters)};
-    if (failed(form == "gradients" ? writeGradients(forward)
-                                   : TrainingStep(forward, *chosen, microbatches).write()))
+    if (failed(form == "gradients"
+                   ? writeGradients(forward)
+                   : TrainingStep(forward, *chosen, microbatches, *numbers).write()))
       return failure();
     if (!keepForward)
       function->erase();

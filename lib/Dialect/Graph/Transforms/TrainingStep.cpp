@@ -93,9 +93,11 @@ LogicalResult graph::writeGradients(ForwardFunction &forward) {
 // States
 //===----------------------------------------------------------------------===//
 
-TrainingStep::TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches)
+TrainingStep::TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches,
+                           llvm::StringMap<double> defaults)
     : forward(forward), optimizer(optimizer), microbatches(microbatches),
-      context(forward.function.getContext()), builder(forward.function) {
+      defaults(std::move(defaults)), context(forward.function.getContext()),
+      builder(forward.function) {
   bool isWide = false;
   for (const TrainedParameter &parameter : forward.parameters)
     isWide |= computeTypeOf(parameter).isF64();
@@ -412,6 +414,15 @@ LogicalResult TrainingStep::writeMicro() {
 // Update
 //===----------------------------------------------------------------------===//
 
+SmallVector<StringRef> TrainingStep::numbersOf(Optimizer optimizer) {
+  SmallVector<StringRef> names{"learning_rate", "weight_decay", "max_grad_norm"};
+  if (optimizer == Optimizer::AdamW)
+    names.append({"beta1", "beta2", "eps"});
+  else if (optimizer == Optimizer::SgdWithMomentum)
+    names.push_back("momentum");
+  return names;
+}
+
 namespace {
 /// The op of a repeated block that a parameter belongs to; null if it belongs to none.
 Operation *blockOf(func::FuncOp function, unsigned argument) {
@@ -451,9 +462,11 @@ void TrainingStep::writeUpdate() {
                                      stateAttributes(kNumberState), loc);
   Value loss = writer.addArgument(lossType, stateAttributes(kLossState), loc);
   auto input = [&](StringRef name) -> Value {
-    return writer.addArgument(
-        numberType(), dictionary(context, CleaveDialect::kInputAttr, body.getStringAttr(name)),
-        loc);
+    NamedAttrList attributes;
+    attributes.set(CleaveDialect::kInputAttr, body.getStringAttr(name));
+    if (auto found = defaults.find(name); found != defaults.end())
+      attributes.set(CleaveDialect::kDefaultAttr, body.getF64FloatAttr(found->second));
+    return writer.addArgument(numberType(), attributes.getDictionary(context), loc);
   };
   bool isAdam = optimizer == Optimizer::AdamW;
   Value rate = input("learning_rate"), beta1, beta2, epsilon, momentum;

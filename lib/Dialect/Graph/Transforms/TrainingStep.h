@@ -8,6 +8,7 @@
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace cleave::graph {
@@ -38,7 +39,11 @@ llvm::LogicalResult writeGradients(ForwardFunction &forward);
 /// forward function. On failure an error has been emitted.
 class TrainingStep {
 public:
-  TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches);
+  /// `defaults`: of the numbers that the update takes, by their names.
+  TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches,
+               llvm::StringMap<double> defaults = {});
+  /// The numbers that an update takes: learning_rate, ...
+  static llvm::SmallVector<llvm::StringRef> numbersOf(Optimizer optimizer);
   llvm::LogicalResult write();
 
 private:
@@ -67,6 +72,7 @@ private:
   ForwardFunction &forward;
   Optimizer optimizer;
   int64_t microbatches;
+  llvm::StringMap<double> defaults;
   mlir::MLIRContext *context;
   mlir::OpBuilder builder; ///< before the forward function
   mlir::Type number;       ///< the element type of losses, norms and the optimizer's numbers

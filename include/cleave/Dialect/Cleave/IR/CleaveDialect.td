@@ -62,6 +62,8 @@ def Cleave_Dialect : Dialect {
     /// `cleave.input`, `cleave.output`: the name of an entry's argument or result.
     static constexpr ::llvm::StringLiteral kInputAttr = "cleave.input";
     static constexpr ::llvm::StringLiteral kOutputAttr = "cleave.output";
+    /// `cleave.default`: on an argument with `cleave.input`, the number that it has where none is given.
+    static constexpr ::llvm::StringLiteral kDefaultAttr = "cleave.default";
     /// `cleave.entry`: unit attribute of the functions that a user can run.
     static constexpr ::llvm::StringLiteral kEntryAttr = "cleave.entry";
     /// `cleave.block`, `cleave.instance`: name and number of the repeated block an op belongs to.

@@ -54,19 +54,23 @@ def Exec_ExprAttr : Exec_Attr<"Expr", "expr"> {
 def Exec_TensorAttr : Exec_Attr<"Tensor", "tensor"> {
   let summary = "named tensor of an entry's signature";
   let description = [{
-    Global type, sharding, and the place of each device's local (padded) part in its region.
+    Global type, sharding, and the place of each device's local (padded) part in its region. An input
+    may have a default: the number that all its elements have where none are given.
 
     ```mlir
     #exec.tensor<"logits", tensor<2x8x509xf32>, <@mesh, [{"dp"}, {}, {"tp"} ]>, offset = 0,
                  bytes = 4096>
+    #exec.tensor<"learning_rate", tensor<f32>, <@mesh, []>, offset = 0, bytes = 4, default = 3.0e-4 : f64>
     ```
   }];
   let parameters = (ins StringRefParameter<"name">:$name,
                         "::mlir::RankedTensorType":$type,
                         "::cleave::ShardingAttr":$sharding,
-                        "int64_t":$offset, "int64_t":$bytes);
+                        "int64_t":$offset, "int64_t":$bytes,
+                        OptionalParameter<"::mlir::FloatAttr">:$defaultValue);
   let assemblyFormat =
-      "`<` $name `,` $type `,` $sharding `,` `offset` `=` $offset `,` `bytes` `=` $bytes `>`";
+      "`<` $name `,` $type `,` $sharding `,` `offset` `=` $offset `,` `bytes` `=` $bytes "
+      "(`,` `default` `=` $defaultValue^)? `>`";
 }
 
 #endif // CLEAVE_DIALECT_EXEC_IR_EXECATTRIBUTES_TD

@@ -73,7 +73,8 @@ def DifferentiatePass : Pass<"cleave-differentiate", "::mlir::ModuleOp"> {
     microbatches.
 
     Numbers are inputs of `update`, scalars in f32: `learning_rate`, `beta1`, `beta2`, `eps` (adamw)
-    or `momentum` (sgd), `weight_decay`, `max_grad_norm`. Weight decay acts on parameters that have two
+    or `momentum` (sgd), `weight_decay`, `max_grad_norm`. The option `defaults` gives them a
+    `cleave.default` each. Weight decay acts on parameters that have two
     or more dimensions in the checkpoint, changed by the options `decay` and `no-decay`. The outputs of
     `update` are `loss` and `grad_norm`, the norm before clipping.
 
@@ -123,6 +124,8 @@ def DifferentiatePass : Pass<"cleave-differentiate", "::mlir::ModuleOp"> {
                "Parameters that decay whatever their rank, as patterns: *.bias">,
     ListOption<"noDecay", "no-decay", "std::string",
                "Parameters that do not decay, as patterns; goes before decay">,
+    ListOption<"defaults", "defaults", "std::string",
+               "Defaults of the step's numbers: learning_rate=3e-4">,
     Option<"keepForward", "keep-forward", "bool", "false",
            "Keeps the forward function as it is, beside the new ones">,
   ];
