@@ -3,7 +3,7 @@
 //
 // Evaluation of ops that pick elements by numbers in tensors, and of random numbers.
 
-#include "Evaluators.h"
+#include "Philox.h"
 
 #include <array>
 #include <cmath>
@@ -124,16 +124,6 @@ void dynamicUpdateSlice(DynamicUpdateSliceOp, Operands in, Results out) {
                 [&](int64_t whole, int64_t part) { out[0].copyElement(whole, update, part); });
 }
 
-std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    uint64_t first = uint64_t(0xD2511F53) * counter[0], second = uint64_t(0xCD9E8D57) * counter[2];
-    counter = {uint32_t(second >> 32) ^ counter[1] ^ key[0], uint32_t(second),
-               uint32_t(first >> 32) ^ counter[3] ^ key[1], uint32_t(first)};
-    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
-  }
-  return counter;
-}
-
 void rng(RngOp op, Operands in, Results out) {
   uint64_t seed = in[0].tensor->ints[0], step = in[1].tensor->ints[0];
   for (uint64_t i = 0; i < out[0].floats.size(); ++i) {
@@ -148,7 +138,51 @@ void rng(RngOp op, Operands in, Results out) {
               std::cos(2.0 * M_PI * (words[1] >> 8) * 0x1p-24);
   }
 }
+void dropout(DropoutOp op, Operands in, Results out) {
+  if (!op.getSeed()) {
+    out[0] = *in[0].tensor;
+    return;
+  }
+  unsigned next = 3;
+  int64_t offset = op.getOffset() ? in[next++].index : 0, site = op.getSite() ? in[next].index : 0;
+  DropoutMask mask(op.getDropout(), *in[1].tensor, *in[2].tensor, offset, site);
+  SmallVector<int64_t> strides = op.getPositionStrides();
+  IndexCounter counter(out[0].shape);
+  for (int64_t i = 0; i < out[0].size(); ++i, counter.next()) {
+    int64_t position = 0;
+    for (auto [index, stride] : llvm::zip(*counter, strides))
+      position += index * stride;
+    // What is dropped is 0, whatever it was.
+    if (double factor = mask.factor(position))
+      out[0].floats[i] = in[0].tensor->floats[i] * factor;
+  }
+}
 } // namespace
+
+std::array<uint32_t, 4> cleave::interpreter::philox(std::array<uint32_t, 4> counter,
+                                                    std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t first = uint64_t(0xD2511F53) * counter[0], second = uint64_t(0xCD9E8D57) * counter[2];
+    counter = {uint32_t(second >> 32) ^ counter[1] ^ key[0], uint32_t(second),
+               uint32_t(first >> 32) ^ counter[3] ^ key[1], uint32_t(first)};
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  return counter;
+}
+
+DropoutMask::DropoutMask(DropoutAttr dropout, const Tensor &seed, const Tensor &step,
+                         int64_t offset, int64_t site)
+    : key{uint32_t(seed.ints[0]), uint32_t(uint64_t(seed.ints[0]) >> 32)},
+      site(uint32_t(dropout.getSite() + site)), step(uint32_t(step.ints[0])),
+      threshold(dropout.getThreshold()), start(dropout.getStart() + offset),
+      scale(dropout.getScale()) {}
+
+double DropoutMask::factor(int64_t position) const {
+  uint64_t n = uint64_t(start) + uint64_t(position), counter = n / 64 * 16 + n % 16;
+  std::array<uint32_t, 4> words =
+      philox({uint32_t(counter), uint32_t(counter >> 32), site, step}, key);
+  return words[n / 16 % 4] < threshold ? 0.0 : scale;
+}
 
 void cleave::interpreter::addIndexingEvaluators(EvaluatorRegistry &registry) {
   registry.add<GatherOp>(gather);
@@ -157,4 +191,5 @@ void cleave::interpreter::addIndexingEvaluators(EvaluatorRegistry &registry) {
   registry.add<DynamicSliceOp>(dynamicSlice);
   registry.add<DynamicUpdateSliceOp>(dynamicUpdateSlice);
   registry.add<RngOp>(rng);
+  registry.add<DropoutOp>(dropout);
 }

@@ -3,7 +3,7 @@
 //
 // Evaluation of the named ops, from their meaning and not from their decompositions.
 
-#include "Evaluators.h"
+#include "Philox.h"
 #include "cleave/Dialect/Graph/IR/RotaryFrequencies.h"
 
 #include <cmath>
@@ -105,6 +105,7 @@ struct AttentionRow {
   AttentionOp op;
   const Tensor &k, &v;
   int64_t keys, heads, headDim, valueDim;
+  AttentionScalars scalars;
   std::vector<double> scores;
 
   bool isVisible(int64_t query, int64_t key) {
@@ -113,7 +114,9 @@ struct AttentionRow {
   }
 
   /// Returns the logarithm of the sum of exponentials.
-  double run(const double *q, double *result, int64_t batch, int64_t head, int64_t query) {
+  double run(const double *q, double *result, int64_t batch, int64_t head, int64_t group,
+             int64_t row) {
+    int64_t query = scalars.queryOffset + row;
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
       if (!isVisible(query, j))
@@ -139,8 +142,9 @@ struct AttentionRow {
       if (!isVisible(query, j))
         continue;
       const double *value = v.floats.data() + ((batch * keys + j) * heads + head) * valueDim;
+      double weight = scores[j] / sum * scalars.factor(batch, row, head, group, j);
       for (int64_t d = 0; d < valueDim; ++d)
-        result[d] += scores[j] / sum * value[d];
+        result[d] += weight * value[d];
     }
     return std::log(sum) + most;
   }
@@ -148,17 +152,24 @@ struct AttentionRow {
 
 void attention(AttentionOp op, Operands in, Results out) {
   const Tensor &q = *in[0].tensor, &k = *in[1].tensor, &v = *in[2].tensor;
-  int64_t offset = in.size() > 3 ? in[3].index : 0;
   int64_t batch = q.shape[0], queries = q.shape[1], heads = q.shape[2], groups = q.shape[3];
   int64_t keys = k.shape[1], headDim = q.shape[4], valueDim = v.shape[3];
-  AttentionRow row{op, k, v, keys, heads, headDim, valueDim, std::vector<double>(keys)};
+  AttentionRow row{op,
+                   k,
+                   v,
+                   keys,
+                   heads,
+                   headDim,
+                   valueDim,
+                   AttentionScalars(op, in, 3),
+                   std::vector<double>(keys)};
   int64_t n = 0;
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t h = 0; h < heads; ++h)
         for (int64_t g = 0; g < groups; ++g, ++n) {
           double lse = row.run(q.floats.data() + n * headDim, out[0].floats.data() + n * valueDim,
-                               b, h, offset + i);
+                               b, h, g, i);
           if (op.getLse())
             out[1].floats[((b * heads + h) * groups + g) * queries + i] = lse;
         }

@@ -3,7 +3,7 @@
 //
 // Evaluation of gradients and of the optimizer's ops.
 
-#include "Evaluators.h"
+#include "Philox.h"
 
 #include <cmath>
 
@@ -33,9 +33,10 @@ public:
   AttentionGradRow(AttentionGradOp op, Operands in, Results out)
       : op(op), q(*in[0].tensor), k(*in[1].tensor), v(*in[2].tensor), result(*in[3].tensor),
         resultGradient(*in[4].tensor), lse(op.getLse() ? in[5].tensor : nullptr),
-        offset(op.getQueryOffset() ? in.back().index : 0), out(out), queries(q.shape[1]),
-        heads(q.shape[2]), groups(q.shape[3]), headDim(q.shape[4]), keys(k.shape[1]),
-        valueDim(v.shape[3]), scale(op.getScale().convertToDouble()), scores(keys), slopes(keys) {}
+        scalars(op, in, op.getLse() ? 6 : 5), offset(scalars.queryOffset), out(out),
+        queries(q.shape[1]), heads(q.shape[2]), groups(q.shape[3]), headDim(q.shape[4]),
+        keys(k.shape[1]), valueDim(v.shape[3]), scale(op.getScale().convertToDouble()),
+        scores(keys), slopes(keys) {}
 
   void runAll() {
     for (int64_t b = 0; b < q.shape[0]; ++b)
@@ -58,6 +59,7 @@ private:
   AttentionGradOp op;
   const Tensor &q, &k, &v, &result, &resultGradient;
   const Tensor *lse;
+  AttentionScalars scalars;
   int64_t offset;
   Results out;
   int64_t queries, heads, groups, headDim, keys, valueDim;
@@ -113,11 +115,12 @@ void AttentionGradRow::run(int64_t b, int64_t i, int64_t h, int64_t g) {
     const double *key = k.floats.data() + keyIndex * headDim;
     const double *value = v.floats.data() + keyIndex * valueDim;
     double weight = std::exp(scores[j] - logSum), product = 0;
+    double factor = scalars.factor(b, i, h, g, j);
     for (int64_t d = 0; d < valueDim; ++d) {
-      out[2].floats[keyIndex * valueDim + d] += weight * dy[d];
+      out[2].floats[keyIndex * valueDim + d] += factor * weight * dy[d];
       product += dy[d] * value[d];
     }
-    double ds = weight * (product - along) * slopes[j];
+    double ds = weight * (factor * product - along) * slopes[j];
     for (int64_t d = 0; d < headDim; ++d) {
       dq[d] += ds * key[d];
       out[1].floats[keyIndex * headDim + d] += ds * query[d];

@@ -232,3 +232,38 @@ func.func @step(%p: tensor<8x4xf32>, %g: tensor<8x4xf32>, %clip: tensor<f32>, %r
   %2 = graph.sgd %p, %1 learning_rate %rate : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+// Dropout, the residual sum and the norm behind it are one kernel. Sites and positions are its
+// scalars, so that layers and microbatches share it.
+
+// CHECK-LABEL: exec.kernel @dropout_add_rms_norm_0(
+// CHECK-SAME:    %[[X:.*]]: tensor<2x8x64xf32>, %[[S:.*]]: tensor<i64>, %[[N:.*]]: tensor<i64>, %[[R:.*]]: tensor<2x8x64xf32>, %[[W:.*]]: tensor<64xf32>, %[[O:.*]]: index, %[[P:.*]]: index)
+// CHECK-NEXT:    %[[D:.*]] = graph.dropout %[[X]] seed %[[S]] step %[[N]] offset %[[O]] site %[[P]] <rate = 1.000000e-01, site = 0, start = 0, strides = [512, 64, 1]>
+// CHECK-NEXT:    %[[H:.*]] = graph.add %[[R]], %[[D]]
+// CHECK-NEXT:    graph.rms_norm %[[H]]
+// CHECK-NOT:   exec.kernel
+// CHECK-LABEL: func.func @dropout
+// CHECK-DAG:     %[[FIVE:.*]] = arith.constant 5 : index
+// CHECK-DAG:     %[[SIX:.*]] = arith.constant 6 : index
+// CHECK-DAG:     %[[START:.*]] = arith.constant 1024 : index
+// CHECK:         exec.invoke @dropout_add_rms_norm_0({{.*}}, %[[FIVE]])
+// CHECK:         exec.invoke @dropout_add_rms_norm_0({{.*}}, %[[SIX]])
+cleave.mesh @mesh = <["dp"=2]>
+!act = tensor<2x8x64xf32, #cleave.shard<@mesh, [{"dp"}, {}, {}], global=[4, 8, 64]>>
+func.func @dropout(%x: !act, %y: !act, %w: tensor<64xf32>, %wd: tensor<64x64xf32>,
+                   %seed: tensor<i64>, %step: tensor<i64>) -> (!act, !act) attributes {cleave.mesh = @mesh} {
+  %c = cleave.device_coord @mesh ["dp"] : index
+  %size = arith.constant 1024 : index
+  %offset = arith.muli %c, %size : index
+  %d0 = graph.dropout %y seed %seed step %step offset %offset <rate = 0.1, site = 5, start = 0, strides = [512, 64, 1]> : (!act, tensor<i64>, tensor<i64>, index) -> !act
+  %h0 = graph.add %x, %d0 : !act
+  %n0 = graph.rms_norm %h0 weight %w eps = 1.0e-05 : (!act, tensor<64xf32>) -> !act
+  %p0 = graph.dot_general %n0, %wd contract [2] x [1] : (!act, tensor<64x64xf32>) -> !act
+  %d1 = graph.dropout %p0 seed %seed step %step offset %offset <rate = 0.1, site = 6, start = 1024, strides = [512, 64, 1]> : (!act, tensor<i64>, tensor<i64>, index) -> !act
+  %h1 = graph.add %h0, %d1 : !act
+  %n1 = graph.rms_norm %h1 weight %w eps = 1.0e-05 : (!act, tensor<64xf32>) -> !act
+  %p1 = graph.dot_general %n1, %wd contract [2] x [1] : (!act, tensor<64x64xf32>) -> !act
+  return %h1, %p1 : !act, !act
+}

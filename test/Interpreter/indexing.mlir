@@ -112,3 +112,20 @@ func.func @rng() -> (tensor<1xf64>, tensor<1xf64>) {
 }
 // CHECK-NEXT: tensor<1xf64> [0.399046]
 // CHECK-NEXT: tensor<1xf64> [0.991137]
+
+// Philox's words for zeros, by the rates just above and below them: 0x6627e8d5 / 2^32 = 0.39904647,
+// 0xe169c58d / 2^32 = 0.88052020, 0xbc57ac4c / 2^32 = 0.73571278, 0x9b00dbd8 / 2^32 = 0.60548185.
+// CHECK-LABEL: @dropout
+func.func @dropout(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
+  %zero = graph.constant dense<0> : tensor<i64>
+  %one = graph.constant dense<1.0> : tensor<4xf64>
+  %0 = graph.dropout %one seed %zero step %zero <rate = 0.5, site = 0, start = 0, strides = [16]> : (tensor<4xf64>, tensor<i64>, tensor<i64>) -> tensor<4xf64>
+  %1 = graph.dropout %one seed %zero step %zero <rate = 0.39904648, site = 0, start = 0, strides = [16]> : (tensor<4xf64>, tensor<i64>, tensor<i64>) -> tensor<4xf64>
+  %2 = graph.dropout %one seed %zero step %zero <rate = 0.39904646, site = 0, start = 0, strides = [16]> : (tensor<4xf64>, tensor<i64>, tensor<i64>) -> tensor<4xf64>
+  %3 = graph.dropout %one seed %zero step %zero <rate = 0.75, site = 0, start = 0, strides = [16]> : (tensor<4xf64>, tensor<i64>, tensor<i64>) -> tensor<4xf64>
+  return %0, %1, %2, %3 : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+}
+// CHECK-NEXT: tensor<4xf64> [0, 2, 2, 2]
+// CHECK-NEXT: tensor<4xf64> [0, 1.66402, 1.66402, 1.66402]
+// CHECK-NEXT: tensor<4xf64> [1.66402, 1.66402, 1.66402, 1.66402]
+// CHECK-NEXT: tensor<4xf64> [0, 4, 0, 0]

@@ -188,3 +188,32 @@ func.func @optimizers(%p: tensor<4x8xf64>, %g: tensor<4x8xf64>, %m: tensor<4x8xf
 // CHECK-NEXT: result 4: equal
 // CHECK-NEXT: result 5: equal
 // CHECK-NEXT: result 6: equal
+// CHECK-NEXT: @dropout
+func.func @dropout(%x: tensor<3x70xf64>, %step: tensor<i64>) -> (tensor<3x70xf64>, tensor<3x70xf64>, tensor<3x70xf64>) {
+  %seed = graph.constant dense<-8446744073709551617> : tensor<i64>
+  %c = arith.constant 123456789012 : index
+  %0 = graph.dropout %x seed %seed step %step <rate = 0.3, site = 4000000000> : (tensor<3x70xf64>, tensor<i64>, tensor<i64>) -> tensor<3x70xf64>
+  %1 = graph.dropout %x seed %seed step %step offset %c site %c <rate = 0.7, site = 5, start = 64, strides = [300, 2]> : (tensor<3x70xf64>, tensor<i64>, tensor<i64>, index, index) -> tensor<3x70xf64>
+  %2 = graph.dropout %x <rate = 0.3, site = 1> : (tensor<3x70xf64>) -> tensor<3x70xf64>
+  return %0, %1, %2 : tensor<3x70xf64>, tensor<3x70xf64>, tensor<3x70xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: result 2: equal
+// CHECK-NEXT: @attention_dropout
+func.func @attention_dropout(%q: tensor<2x3x2x2x4xf64>, %k: tensor<2x5x2x4xf64>, %v: tensor<2x5x2x3xf64>, %g: tensor<2x3x2x2x3xf64>, %step: tensor<i64>)
+    -> (tensor<2x3x2x2x3xf64>, tensor<2x3x2x2x4xf64>, tensor<2x5x2x4xf64>, tensor<2x5x2x3xf64>) {
+  %seed = graph.constant dense<77> : tensor<i64>
+  %c = arith.constant 2 : index
+  %d = arith.constant 6400 : index
+  %0, %lse = graph.attention %q, %k, %v query_offset %c seed %seed step %step dropout_offset %d scale = 0.5 causal softcap = 3.0 dropout = <rate = 0.4, site = 9>
+      : (tensor<2x3x2x2x4xf64>, tensor<2x5x2x4xf64>, tensor<2x5x2x3xf64>, index, tensor<i64>, tensor<i64>, index) -> (tensor<2x3x2x2x3xf64>, tensor<2x2x2x3xf64>)
+  %1:3 = graph.attention_grad %q, %k, %v, %0, %g query_offset %c seed %seed step %step dropout_offset %d scale = 0.5 causal softcap = 3.0 dropout = <rate = 0.4, site = 9, start = 0, strides = [12800, 64, 1280, 320]>
+      : (tensor<2x3x2x2x4xf64>, tensor<2x5x2x4xf64>, tensor<2x5x2x3xf64>, tensor<2x3x2x2x3xf64>, tensor<2x3x2x2x3xf64>, index, tensor<i64>, tensor<i64>, index)
+     -> (tensor<2x3x2x2x4xf64>, tensor<2x5x2x4xf64>, tensor<2x5x2x3xf64>)
+  return %0, %1#0, %1#1, %1#2 : tensor<2x3x2x2x3xf64>, tensor<2x3x2x2x4xf64>, tensor<2x5x2x4xf64>, tensor<2x5x2x3xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: result 2: equal
+// CHECK-NEXT: result 3: equal

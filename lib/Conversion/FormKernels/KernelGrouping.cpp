@@ -214,7 +214,7 @@ static KernelLoops loopsOf(Operation *op) {
     loops.isClosed = llvm::any_of(reduce.getDims(), [&](int64_t dim) { return dim < kept; });
   } else if (isa<graph::RmsNormOp, graph::LayerNormOp>(op)) {
     loops.rows = loops.space.size() - 1;
-  } else if (!isa<graph::EmbeddingOp, graph::RopeOp>(op) &&
+  } else if (!isa<graph::EmbeddingOp, graph::RopeOp, graph::DropoutOp>(op) &&
              llvm::any_of(op->getOperandTypes(), [&](Type type) {
                auto tensor = dyn_cast<RankedTensorType>(type);
                // An update takes numbers that hold for all elements.

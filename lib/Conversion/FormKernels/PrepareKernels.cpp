@@ -149,7 +149,29 @@ static LogicalResult decomposeLocally(DecomposableOpInterface op) {
   return success();
 }
 
+/// The number of its site and the start of its positions become scalars, so that the dropouts of
+/// all layers and microbatches share kernels.
+static void takeScalarsOut(graph::DropoutOp op) {
+  if (!op.getSeed())
+    return;
+  OpBuilder builder(op);
+  auto add = [&](MutableOperandRange operand, int64_t number) {
+    Value value = arith::ConstantIndexOp::create(builder, op.getLoc(), number);
+    if (!operand.empty())
+      value = arith::AddIOp::create(builder, op.getLoc(), operand[0].get(), value);
+    operand.assign(value);
+  };
+  graph::DropoutAttr dropout = op.getDropout();
+  SmallVector<int64_t> strides = op.getPositionStrides();
+  add(op.getSiteMutable(), dropout.getSite());
+  add(op.getOffsetMutable(), dropout.getStart());
+  op.setDropoutAttr(graph::DropoutAttr::get(op.getContext(), dropout.getRate(), /*site=*/0,
+                                            /*start=*/0, strides));
+}
+
 LogicalResult prepareKernels(func::FuncOp function) {
+  for (auto op : function.front().getOps<graph::DropoutOp>())
+    takeScalarsOut(op);
   SmallVector<DecomposableOpInterface> split;
   for (Operation &op : function.front())
     if (isa<graph::CrossEntropyOp>(op))

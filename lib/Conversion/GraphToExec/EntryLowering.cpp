@@ -333,7 +333,11 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
 }
 
 /// False after an error if the host has no attention for the element type.
-static bool hasAttention(Operation *op, Type element) {
+static bool hasAttention(Operation *op, Type element, bool drops) {
+  if (drops) {
+    op->emitOpError("drops weights, which the host's attention does not do");
+    return false;
+  }
   if (element.isF32() || element.isBF16() || element.isF16())
     return true;
   op->emitOpError("has the element type ")
@@ -343,7 +347,7 @@ static bool hasAttention(Operation *op, Type element) {
 
 LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
   Type element = op.getQ().getType().getElementType();
-  if (!hasAttention(op, element))
+  if (!hasAttention(op, element, bool(op.getSeed())))
     return failure();
   Value q = dense(op.getQ(), op), k = dense(op.getK(), op), v = dense(op.getV(), op);
   ArrayRef<int64_t> qShape = op.getQ().getType().getShape(),
@@ -360,7 +364,7 @@ LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
 
 LogicalResult EntryLowering::lowerAttentionGrad(graph::AttentionGradOp op) {
   Type element = op.getQ().getType().getElementType();
-  if (!hasAttention(op, element))
+  if (!hasAttention(op, element, bool(op.getSeed())))
     return failure();
   SmallVector<Value> inputs;
   for (Value operand : {op.getQ(), op.getK(), op.getV(), op.getResult(), op.getResultGradient()})

@@ -31,7 +31,7 @@ LogicalResult decomposeNamedOps(exec::KernelOp kernel) {
   SmallVector<DecomposableOpInterface> named;
   for (Operation &op : kernel.getBody().front())
     if (auto decomposable = dyn_cast<DecomposableOpInterface>(op);
-        decomposable && !isa<graph::EmbeddingOp>(op))
+        decomposable && !isa<graph::EmbeddingOp, graph::DropoutOp>(op))
       named.push_back(decomposable);
   for (DecomposableOpInterface op : named)
     if (failed(graph::replaceByDecomposition(op)))
@@ -58,6 +58,7 @@ Value lowerOp(LinalgBuilder &b, Operation *op, const IRMapping &values) {
       .Case([&](graph::EmbeddingOp o) {
         return b.embedding(o, v[0], v[1], v.size() > 2 ? v[2] : Value());
       })
+      .Case([&](graph::DropoutOp o) { return b.dropout(o, v); })
       .Case([&](graph::GatherOp o) { return b.gather(o, v[0], v[1]); })
       .Case([&](graph::ScatterAddOp o) { return b.scatterAdd(o, v[0], v[1], v[2]); })
       .Case([&](graph::DynamicSliceOp o) {

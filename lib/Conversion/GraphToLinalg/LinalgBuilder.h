@@ -47,6 +47,7 @@ public:
   mlir::Value dynamicSlice(graph::DynamicSliceOp op, mlir::Value x, mlir::ValueRange starts);
   mlir::Value dynamicUpdateSlice(graph::DynamicUpdateSliceOp op, mlir::Value x, mlir::Value update,
                                  mlir::ValueRange starts);
+  mlir::Value dropout(graph::DropoutOp op, mlir::ValueRange operands);
 
   mlir::ImplicitLocOpBuilder b;
 };

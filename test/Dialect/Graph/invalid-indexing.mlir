@@ -88,3 +88,67 @@ func.func @rng_site(%s: tensor<i64>) {
   %0 = graph.rng uniform %s, %s site = 4294967296 : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @dropout_rate(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected a dropout rate of at least 0 and below 1, found 1.0}}
+  %0 = graph.dropout %x <rate = 1.0, site = 0> : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_site(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected a dropout site of 32 bits, found -1}}
+  %0 = graph.dropout %x <rate = 0.5, site = -1> : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_start(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected a start of dropout positions of at least 0, found -1}}
+  %0 = graph.dropout %x <rate = 0.5, site = 0, start = -1, strides = [1]> : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_negative_stride(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected strides of dropout positions of at least 0, found -2}}
+  %0 = graph.dropout %x <rate = 0.5, site = 0, start = 0, strides = [-2]> : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_strides(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{expected one stride of positions a dimension of tensor<4x8xf32>, found 1}}
+  %0 = graph.dropout %x <rate = 0.5, site = 0, start = 0, strides = [1]> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_step(%x: tensor<4xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{has a seed and no step; give both or neither}}
+  %0 = graph.dropout %x seed %s <rate = 0.5, site = 0> : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_dropout_missing(%q: tensor<1x2x1x1x4xf32>, %k: tensor<1x2x1x4xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{has a seed, a step or an offset of dropout, and no dropout}}
+  %0 = graph.attention %q, %k, %k seed %s step %s scale = 1.0 : (tensor<1x2x1x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<i64>, tensor<i64>) -> tensor<1x2x1x1x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_dropout_strides(%q: tensor<1x2x1x1x4xf32>, %k: tensor<1x2x1x4xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{expected start and strides of dropout to be multiples of 64, found 100}}
+  %0 = graph.attention %q, %k, %k seed %s step %s scale = 1.0 dropout = <rate = 0.5, site = 0, start = 0, strides = [128, 64, 100, 64]> : (tensor<1x2x1x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<i64>, tensor<i64>) -> tensor<1x2x1x1x4xf32>
+  return
+}

@@ -120,6 +120,10 @@ func.func @indexing(%x: tensor<4x8xf32>, %i: tensor<2x3xi64>, %u: tensor<4x2x3xf
   %3 = graph.dynamic_update_slice %x, %part, %s, %s : (tensor<4x8xf32>, tensor<4x2xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
   // CHECK-NEXT: graph.rng normal %{{.*}}, %{{.*}} site = 7 : (tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
   %4 = graph.rng normal %s, %s site = 7 : (tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  // CHECK-NEXT: graph.dropout %{{.*}} seed %{{.*}} step %{{.*}} <rate = 1.250000e-01, site = 7> : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  %5 = graph.dropout %x seed %s step %s <rate = 0.125, site = 7> : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  // CHECK-NEXT: graph.dropout %{{.*}} <rate = 1.250000e-01, site = 7, start = 5, strides = [16, 2]> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %6 = graph.dropout %x <rate = 0.125, site = 7, start = 5, strides = [16, 2]> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
 

@@ -124,5 +124,7 @@ func.func @indexing(%x: tensor<4x8x5xf32>, %i: tensor<2x3xi64>, %u: tensor<4x2x3
   %5 = graph.dynamic_update_slice %x, %part, %s, %s, %s : (tensor<4x8x5xf32>, tensor<4x2x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x8x5xf32>
   // CHECK: graph.rng {{.*}}#cleave.sharding_rule<([], []) -> ([i, j]) {i=4, j=8} via_decomposition={i, j}>
   %6 = graph.rng uniform %s, %s site = 1 : (tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+  // CHECK: graph.dropout {{.*}}#cleave.sharding_rule<([i, j, k], [], []) -> ([i, j, k]) {i=4, j=8, k=5} priority=1>
+  %7 = graph.dropout %x seed %s step %s <rate = 0.1, site = 1> : (tensor<4x8x5xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8x5xf32>
   return
 }

@@ -251,6 +251,20 @@ DerivativeCase attention(const std::string &name, const std::string &attributes,
   return {name, text};
 }
 
+void addDropout(std::vector<DerivativeCase> &cases) {
+  cases.push_back({"dropout", R"(
+func.func @f(%x: tensor<AxBx3xf64>) -> (tensor<AxBx3xf64>, tensor<AxBx3xf64>) {
+  %seed = graph.constant dense<1234567890123> : tensor<i64>
+  %c = arith.constant 40 : index
+  %0 = graph.dropout %x seed %seed step %seed <rate = 0.3, site = 7> : (tensor<AxBx3xf64>, tensor<i64>, tensor<i64>) -> tensor<AxBx3xf64>
+  %1 = graph.multiply %0, %0 : tensor<AxBx3xf64>
+  %2 = graph.dropout %1 seed %seed step %seed offset %c site %c <rate = 0.6, site = 7, start = 5, strides = [100, 10, 2]>
+      : (tensor<AxBx3xf64>, tensor<i64>, tensor<i64>, index, index) -> tensor<AxBx3xf64>
+  %3 = graph.dropout %2 <rate = 0.5, site = 1> : (tensor<AxBx3xf64>) -> tensor<AxBx3xf64>
+  return %0, %3 : tensor<AxBx3xf64>, tensor<AxBx3xf64>
+})"});
+}
+
 void addAttention(std::vector<DerivativeCase> &cases) {
   cases.push_back(attention("attention", "scale = 0.5"));
   cases.push_back(attention("attention_causal", "scale = 0.5 causal"));
@@ -264,6 +278,13 @@ func.func @f(%q: tensor<Ax3x2xBxCxf64>, %k: tensor<Ax3x2xCxf64>, %v: tensor<Ax3x
   %0, %1 = graph.attention %q, %k, %v scale = 0.5 causal softcap = 2.0
       : (tensor<Ax3x2xBxCxf64>, tensor<Ax3x2xCxf64>, tensor<Ax3x2x3xf64>) -> (tensor<Ax3x2xBx3xf64>, tensor<Ax2xBx3xf64>)
   return %0, %1 : tensor<Ax3x2xBx3xf64>, tensor<Ax2xBx3xf64>
+})"});
+  cases.push_back({"attention_dropout", R"(
+func.func @f(%q: tensor<Ax3x2xBxCxf64>, %k: tensor<Ax4x2xCxf64>, %v: tensor<Ax4x2x3xf64>) -> tensor<Ax3x2xBx3xf64> {
+  %seed = graph.constant dense<1234567890123> : tensor<i64>
+  %0 = graph.attention %q, %k, %v seed %seed step %seed scale = 0.5 causal softcap = 2.0 dropout = <rate = 0.4, site = 3>
+      : (tensor<Ax3x2xBxCxf64>, tensor<Ax4x2xCxf64>, tensor<Ax4x2x3xf64>, tensor<i64>, tensor<i64>) -> tensor<Ax3x2xBx3xf64>
+  return %0 : tensor<Ax3x2xBx3xf64>
 })"});
   // Gradients of gradients go by the decomposition.
   cases.push_back({"attention_grad", R"(
@@ -336,6 +357,7 @@ llvm::ArrayRef<DerivativeCase> cleave::test::derivativeCases() {
     addContractions(all);
     addIndexing(all);
     addNamed(all);
+    addDropout(all);
     addAttention(all);
     addLoss(all);
     addOptimizers(all);

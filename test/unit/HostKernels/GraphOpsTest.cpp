@@ -5,6 +5,8 @@
 
 #include "LoadedKernels.h"
 
+#include "cleave/Training/Random.h"
+
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -400,6 +402,89 @@ exec.kernel @k(%x: tensor<3x5x211xf32>, %l: tensor<3x5xi64>) -> (tensor<f32>, te
   kernels.call("k", {x.data(), labels.data(), loss.data(), count.data()});
   EXPECT_EQ(count[0], 12);
   EXPECT_NEAR(loss[0], sum / 12, 1e-5);
+}
+
+/// Dropout as #graph.dropout describes it: what an element is multiplied by.
+struct Dropped {
+  uint64_t seed, step, site;
+  double rate;
+
+  float operator()(uint64_t position) const {
+    uint64_t counter = position / 64 * 16 + position % 16;
+    std::array<uint32_t, 4> words = cleave::training::philox(
+        {uint32_t(counter), uint32_t(counter >> 32), uint32_t(site), uint32_t(step)}, seed);
+    return words[position / 16 % 4] < std::round(rate * 0x1p32) ? 0.0f : float(1 / (1 - rate));
+  }
+};
+
+TEST(GraphOps, Dropout) {
+  LoadedKernels kernels(R"(
+exec.kernel @plain(%x: tensor<7x331xf32>, %s: tensor<i64>, %n: tensor<i64>) -> tensor<7x331xf32> {
+  %0 = graph.dropout %x seed %s step %n <rate = 0.3, site = 4000000000>
+      : (tensor<7x331xf32>, tensor<i64>, tensor<i64>) -> tensor<7x331xf32>
+  exec.yield %0 : tensor<7x331xf32>
+}
+exec.kernel @part(%x: tensor<3x5x40xbf16>, %r: tensor<3x5x40xbf16>, %s: tensor<i64>, %n: tensor<i64>, %o: index, %site: index) -> tensor<3x5x40xbf16> {
+  %0 = graph.dropout %x seed %s step %n offset %o site %site <rate = 0.75, site = 3, start = 7, strides = [6000, 120, 1]>
+      : (tensor<3x5x40xbf16>, tensor<i64>, tensor<i64>, index, index) -> tensor<3x5x40xbf16>
+  %1 = graph.add %0, %r : tensor<3x5x40xbf16>
+  exec.yield %1 : tensor<3x5x40xbf16>
+}
+exec.kernel @wide(%x: tensor<64xf64>, %s: tensor<i64>, %n: tensor<i64>) -> (tensor<64xf64>, tensor<64xf64>) {
+  %0 = graph.dropout %x seed %s step %n <rate = 0.5, site = 0>
+      : (tensor<64xf64>, tensor<i64>, tensor<i64>) -> tensor<64xf64>
+  %1 = graph.dropout %x <rate = 0.5, site = 0> : (tensor<64xf64>) -> tensor<64xf64>
+  exec.yield %0, %1 : tensor<64xf64>, tensor<64xf64>
+}
+)");
+  ASSERT_TRUE(kernels) << kernels.error();
+  Buffer<int64_t> seed(1), step(1);
+  seed[0] = -8446744073709551617 + 5;
+  step[0] = 0x1234567890;
+  Buffer<float> x(7 * 331), y(7 * 331);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = i % 11 ? 1.0f + i : NAN; // what is dropped is 0, whatever it was
+  kernels.call("plain", {x.data(), seed.data(), step.data(), y.data()});
+  Dropped plain{uint64_t(seed[0]), uint64_t(step[0]), 4000000000, 0.3};
+  size_t kept = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    float factor = plain(i);
+    kept += factor != 0;
+    if (factor == 0)
+      ASSERT_EQ(y[i], 0) << i;
+    else if (i % 11)
+      ASSERT_FLOAT_EQ(y[i], x[i] * factor) << i;
+    else
+      ASSERT_TRUE(std::isnan(y[i])) << i;
+  }
+  // Within four standard deviations of what the rate says.
+  EXPECT_NEAR(double(kept) / double(x.size()), 0.7, 4 * std::sqrt(0.21 / double(x.size())));
+
+  Buffer<uint16_t> narrow(600), residual(600), sum(600);
+  for (size_t i = 0; i < 600; ++i) {
+    narrow[i] = toBF16(float(i % 50));
+    residual[i] = toBF16(float(i % 7));
+  }
+  int64_t offset = (int64_t(1) << 40) + 11, site = 90;
+  kernels.call("part", {narrow.data(), residual.data(), seed.data(), step.data(), sum.data()},
+               {offset, site});
+  Dropped part{uint64_t(seed[0]), uint64_t(step[0]), 93, 0.75};
+  for (int64_t i = 0; i < 600; ++i) {
+    float factor = part(uint64_t(7 + offset + i / 200 * 6000 + i / 40 % 5 * 120 + i % 40));
+    ASSERT_EQ(fromBF16(sum[i]), fromBF16(toBF16(float(i % 50) * factor + float(i % 7)))) << i;
+  }
+
+  Buffer<double> wide(64), dropped(64), same(64);
+  for (int i = 0; i < 64; ++i)
+    wide[i] = i + 1;
+  seed[0] = step[0] = 0;
+  kernels.call("wide", {wide.data(), seed.data(), step.data(), dropped.data(), same.data()});
+  // The words of Philox4x32-10 for zeros: 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
+  EXPECT_EQ(dropped[0], 0);
+  for (int i : {16, 32, 48})
+    EXPECT_EQ(dropped[i], 2 * (i + 1));
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(same[i], i + 1);
 }
 
 /// Positions that are data: in range, at the edges and absurd.

@@ -3,6 +3,7 @@
 //
 // attention and attention_grad.
 
+#include "Dropout.h"
 #include "SavingForm.h"
 #include "ShardingRules.h"
 #include "Verification.h"
@@ -22,16 +23,49 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Valu
   if (!shape.empty() && tensorType(v).getRank() > 0)
     shape.back() = tensorType(v).getShape().back();
   build(builder, state, RankedTensorType::get(shape, tensorType(q).getElementType()),
-        /*lse=*/Type(), q, k, v, /*query_offset=*/Value(), builder.getF64FloatAttr(scale),
+        /*lse=*/Type(), q, k, v, /*query_offset=*/Value(), /*seed=*/Value(), /*step=*/Value(),
+        /*dropout_offset=*/Value(), builder.getF64FloatAttr(scale),
         causal ? builder.getUnitAttr() : UnitAttr(),
         window ? builder.getI64IntegerAttr(*window) : IntegerAttr(),
-        softcap ? builder.getF64FloatAttr(*softcap) : FloatAttr());
+        softcap ? builder.getF64FloatAttr(*softcap) : FloatAttr(), /*dropout=*/DropoutAttr());
 }
 
 namespace {
 /// The shape of the logarithms of sums: [batch, kv_heads, q_groups, queries].
 SmallVector<int64_t> lseShape(RankedTensorType q) {
   return {q.getDimSize(0), q.getDimSize(2), q.getDimSize(3), q.getDimSize(1)};
+}
+
+/// Rows of keys start at multiples of it, so that kernels draw for whole blocks of keys.
+constexpr int64_t kKeysAligned = 64;
+
+template <typename Op> LogicalResult verifyDropout(Op op) {
+  std::optional<DropoutAttr> dropout = op.getDropout();
+  if (!dropout) {
+    if (op.getSeed() || op.getStep() || op.getDropoutOffset())
+      return op.emitOpError("has a seed, a step or an offset of dropout, and no dropout");
+    return success();
+  }
+  if (!dropout->getStrides().empty() && dropout->getStrides().size() != 4)
+    return op.emitOpError() << "expected four strides of dropout, of batch, query, kv_head and "
+                               "q_group, found "
+                            << dropout->getStrides().size();
+  SmallVector<int64_t> numbers(dropout->getStrides());
+  numbers.push_back(dropout->getStart());
+  for (int64_t number : numbers)
+    if (number % kKeysAligned)
+      return op.emitOpError() << "expected start and strides of dropout to be multiples of "
+                              << kKeysAligned << ", found " << number;
+  return verifySeedAndStep(op, op.getSeed(), op.getStep());
+}
+
+template <typename Op> SmallVector<int64_t> dropoutStrides(Op op) {
+  if (ArrayRef<int64_t> strides = op.getDropoutAttr().getStrides(); !strides.empty())
+    return SmallVector<int64_t>(strides);
+  RankedTensorType q = op.getQ().getType();
+  int64_t query = llvm::alignTo(op.getK().getType().getDimSize(1), kKeysAligned);
+  int64_t group = query * q.getDimSize(1), head = group * q.getDimSize(3);
+  return {head * q.getDimSize(2), query, head, group};
 }
 
 /// What attention and its gradient have in common.
@@ -62,7 +96,7 @@ template <typename Op> LogicalResult verifyAttention(Op op) {
   if (op.getSoftcap() && !(op.getSoftcap()->isFinite() && op.getSoftcap()->convertToDouble() > 0.0))
     return op.emitOpError() << "expected a finite softcap above 0, found "
                             << op.getSoftcap()->convertToDouble() << "; leave it out for none";
-  return success();
+  return verifyDropout(op);
 }
 
 /// The shape of attention's result.
@@ -118,15 +152,40 @@ Value localQueryOffset(OpBuilder &builder, Operation *op, Value offset, const Ax
 }
 } // namespace
 
+/// The local form of attention or its gradient: a device's part knows where its queries and its
+/// dropped weights stand in the whole.
+template <typename Op>
+static FailureOr<SmallVector<Value>>
+partitionAttention(Op op, OpBuilder &builder, ValueRange localOperands, const PartitionInfo &info) {
+  const Layout &layout = info.resultLayouts[0];
+  ArrayRef<int64_t> localShape = info.localResultTypes[0].getShape();
+  auto before = [&](Value operand) -> Value {
+    return operand ? localOperands[llvm::find(op->getOperands(), operand).getIndex()] : Value();
+  };
+  Value query = localQueryOffset(builder, op, before(op.getQueryOffset()), layout.dims[1],
+                                 localShape[1], info);
+  Value position;
+  if (op.getSeed())
+    position = localPositionOffset(builder, op.getLoc(), before(op.getDropoutOffset()),
+                                   dropoutStrides(op), layout, localShape, info);
+  FailureOr<SmallVector<Value>> results = cloneWithLocalTypes(op, builder, localOperands, info);
+  if (failed(results))
+    return failure();
+  auto local = results->front().getDefiningOp<Op>();
+  if (query)
+    local.getQueryOffsetMutable().assign(query);
+  if (op.getSeed()) {
+    if (position)
+      local.getDropoutOffsetMutable().assign(position);
+    DropoutAttr dropout = op.getDropoutAttr();
+    local.setDropoutAttr(dropout.withPositions(dropout.getStart(), dropoutStrides(op)));
+  }
+  return results;
+}
+
 FailureOr<SmallVector<Value>> AttentionOp::partition(OpBuilder &builder, ValueRange localOperands,
                                                      const PartitionInfo &info) {
-  Value offset =
-      localQueryOffset(builder, *this, localOperands.size() > 3 ? localOperands[3] : Value(),
-                       info.resultLayouts[0].dims[1], info.localResultTypes[0].getDimSize(1), info);
-  FailureOr<SmallVector<Value>> results = cloneWithLocalTypes(*this, builder, localOperands, info);
-  if (succeeded(results) && offset)
-    results->front().getDefiningOp<AttentionOp>().getQueryOffsetMutable().assign(offset);
-  return results;
+  return partitionAttention(*this, builder, localOperands, info);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,6 +223,16 @@ public:
     return visible ? b.select(visible, value, b.splatLike(value, other)) : value;
   }
   Value alongKeys(Value row) { return b.broadcastBack(row, shape, {kKeys}); }
+  /// Weights, or gradients by them, with some dropped.
+  template <typename Op> Value drop(Op op, Value weights) {
+    if (!op.getSeed())
+      return weights;
+    SmallVector<int64_t> of = dropoutStrides(op);
+    DropoutAttr dropout = op.getDropoutAttr();
+    return b.make<DropoutOp>(
+        weights, op.getSeed(), op.getStep(), op.getDropoutOffset(),
+        dropout.withPositions(dropout.getStart(), {of[0], of[2], of[1], of[3], 1}));
+  }
   /// Makes the softmax: its numerators, their sums, and the largest score of each row.
   void normalize();
 
@@ -212,7 +281,7 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   s.normalize();
   Value isEmpty = b.compare(CompareDirection::EQ, s.sums, 0.0);
   Value sums = b.select(isEmpty, b.splatLike(s.sums, 1.0), s.sums);
-  Value weights = b.divide(s.weights, s.alongKeys(sums));
+  Value weights = s.drop(*this, b.divide(s.weights, s.alongKeys(sums)));
 
   // [batch, kv_heads, queries, q_groups, head_dim], then queries before heads.
   Value values = b.make<DotGeneralOp>(weights, b.convert(getV(), s.compute), List{0, 1}, List{0, 2},
@@ -228,6 +297,47 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> AttentionOp::getDropoutStrides() { return dropoutStrides(*this); }
+SmallVector<int64_t> AttentionGradOp::getDropoutStrides() { return dropoutStrides(*this); }
+
+namespace {
+template <typename Op> void setSeedAndStepOf(Op op, Value seed, Value step) {
+  op.getSeedMutable().assign(seed);
+  op.getStepMutable().assign(step);
+}
+
+template <typename Op> void removeDropoutOf(Op op) {
+  op.getSeedMutable().clear();
+  op.getStepMutable().clear();
+  op.getDropoutOffsetMutable().clear();
+  op.removeDropoutAttr();
+}
+
+template <typename Op> void setMicrobatchOf(Op op, int64_t index, int64_t count) {
+  if (DropoutAttr dropout = op.getDropoutAttr())
+    op.setDropoutAttr(dropout.ofMicrobatch(index, count, dropoutStrides(op)));
+}
+} // namespace
+
+bool AttentionOp::lacksSeed() { return getDropout() && !getSeed(); }
+bool AttentionGradOp::lacksSeed() { return getDropout() && !getSeed(); }
+void AttentionOp::setSeedAndStep(Value seed, Value step) { setSeedAndStepOf(*this, seed, step); }
+void AttentionGradOp::setSeedAndStep(Value seed, Value step) {
+  setSeedAndStepOf(*this, seed, step);
+}
+void AttentionOp::removeRandomness() { removeDropoutOf(*this); }
+void AttentionGradOp::removeRandomness() { removeDropoutOf(*this); }
+void AttentionOp::setMicrobatch(int64_t index, int64_t count) {
+  setMicrobatchOf(*this, index, count);
+}
+void AttentionGradOp::setMicrobatch(int64_t index, int64_t count) {
+  setMicrobatchOf(*this, index, count);
+}
+
+//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
@@ -237,8 +347,9 @@ Operation *AttentionOp::saveForGradient(OpBuilder &builder) {
   RankedTensorType q = getQ().getType();
   Type lse = RankedTensorType::get(lseShape(q), computeType(q.getElementType()));
   auto saving = AttentionOp::create(builder, getLoc(), getResult().getType(), lse, getQ(), getK(),
-                                    getV(), getQueryOffset(), getScaleAttr(), getCausalAttr(),
-                                    getWindowAttr(), getSoftcapAttr());
+                                    getV(), getQueryOffset(), getSeed(), getStep(),
+                                    getDropoutOffset(), getScaleAttr(), getCausalAttr(),
+                                    getWindowAttr(), getSoftcapAttr(), getDropoutAttr());
   replaceBySavingForm(*this, saving);
   return saving;
 }
@@ -265,8 +376,9 @@ void AttentionGradOp::build(OpBuilder &builder, OperationState &state, Attention
   build(builder, state, attention.getQ().getType(), attention.getK().getType(),
         attention.getV().getType(), attention.getQ(), attention.getK(), attention.getV(),
         attention.getResult(), resultGradient, attention.getLse(), attention.getQueryOffset(),
+        attention.getSeed(), attention.getStep(), attention.getDropoutOffset(),
         attention.getScaleAttr(), attention.getCausalAttr(), attention.getWindowAttr(),
-        attention.getSoftcapAttr());
+        attention.getSoftcapAttr(), attention.getDropoutAttr());
 }
 
 LogicalResult AttentionGradOp::verify() {
@@ -322,13 +434,7 @@ FactorRule AttentionGradOp::getShardingRule() {
 FailureOr<SmallVector<Value>> AttentionGradOp::partition(OpBuilder &builder,
                                                          ValueRange localOperands,
                                                          const PartitionInfo &info) {
-  Value offset = getQueryOffset() ? localOperands.back() : Value();
-  offset = localQueryOffset(builder, *this, offset, info.resultLayouts[0].dims[1],
-                            info.localResultTypes[0].getDimSize(1), info);
-  FailureOr<SmallVector<Value>> results = cloneWithLocalTypes(*this, builder, localOperands, info);
-  if (succeeded(results) && offset)
-    results->front().getDefiningOp<AttentionGradOp>().getQueryOffsetMutable().assign(offset);
-  return results;
+  return partitionAttention(*this, builder, localOperands, info);
 }
 
 FailureOr<SmallVector<Value>> AttentionGradOp::decompose(OpBuilder &builder) {
@@ -356,6 +462,7 @@ FailureOr<SmallVector<Value>> AttentionGradOp::decompose(OpBuilder &builder) {
   along = b.make<TransposeOp>(along, List{0, 2, 1, 3});
   Value weightGradient =
       b.make<DotGeneralOp>(gradient, v, List{0, 2}, List{0, 2}, List{4}, List{3});
+  weightGradient = s.drop(*this, weightGradient);
   Value scoreGradient = b.multiply(weights, b.subtract(weightGradient, s.alongKeys(along)));
   if (s.saturation) {
     Value slope =
@@ -368,8 +475,8 @@ FailureOr<SmallVector<Value>> AttentionGradOp::decompose(OpBuilder &builder) {
   // then positions before heads.
   Value dq = b.make<DotGeneralOp>(scoreGradient, k, List{0, 1}, List{0, 2}, List{4}, List{1});
   Value dk = b.make<DotGeneralOp>(scoreGradient, q, List{0, 1}, List{0, 2}, List{2, 3}, List{1, 3});
-  Value dv =
-      b.make<DotGeneralOp>(weights, gradient, List{0, 1}, List{0, 2}, List{2, 3}, List{1, 3});
+  Value dv = b.make<DotGeneralOp>(s.drop(*this, weights), gradient, List{0, 1}, List{0, 2},
+                                  List{2, 3}, List{1, 3});
   return SmallVector<Value>{b.convert(b.make<TransposeOp>(dq, List{0, 2, 1, 3, 4}), elementType),
                             b.convert(b.make<TransposeOp>(dk, List{0, 2, 1, 3}), elementType),
                             b.convert(b.make<TransposeOp>(dv, List{0, 2, 1, 3}), elementType)};

@@ -123,3 +123,76 @@ void RopeScalingAttr::print(AsmPrinter &printer) const {
   }
   printer << ">";
 }
+
+//===----------------------------------------------------------------------===//
+// DropoutAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, APFloat rate,
+                                  int64_t site, int64_t start, ArrayRef<int64_t> strides) {
+  double chance = rate.convertToDouble();
+  if (!(chance >= 0.0 && chance < 1.0))
+    return emitError() << "expected a dropout rate of at least 0 and below 1, found " << chance;
+  if (site < 0 || site > 0xffffffff)
+    return emitError() << "expected a dropout site of 32 bits, found " << site;
+  if (start < 0)
+    return emitError() << "expected a start of dropout positions of at least 0, found " << start;
+  for (int64_t stride : strides)
+    if (stride < 0)
+      return emitError() << "expected strides of dropout positions of at least 0, found " << stride;
+  return success();
+}
+
+Attribute DropoutAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  double rate;
+  int64_t site, start = 0;
+  SmallVector<int64_t> strides;
+  if (parser.parseLess() || parser.parseKeyword("rate") || parser.parseEqual() ||
+      parser.parseFloat(rate) || parser.parseComma() || parser.parseKeyword("site") ||
+      parser.parseEqual() || parser.parseInteger(site))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    auto stride = [&] { return parser.parseInteger(strides.emplace_back()); };
+    if (parser.parseKeyword("start") || parser.parseEqual() || parser.parseInteger(start) ||
+        parser.parseComma() || parser.parseKeyword("strides") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, stride))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return DropoutAttr::getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                                 APFloat(rate), site, start, strides);
+}
+
+void DropoutAttr::print(AsmPrinter &printer) const {
+  printer << "<rate = ";
+  printer.printFloat(getRate());
+  printer << ", site = " << getSite();
+  if (getStart() != 0 || !getStrides().empty()) {
+    printer << ", start = " << getStart() << ", strides = [";
+    llvm::interleaveComma(getStrides(), printer);
+    printer << "]";
+  }
+  printer << ">";
+}
+
+uint32_t DropoutAttr::getThreshold() const {
+  return static_cast<uint32_t>(
+      std::min(std::round(getRate().convertToDouble() * 0x1p32), double(0xffffffff)));
+}
+
+double DropoutAttr::getScale() const { return 1.0 / (1.0 - getRate().convertToDouble()); }
+
+DropoutAttr DropoutAttr::withPositions(int64_t start, ArrayRef<int64_t> strides) const {
+  return DropoutAttr::get(getContext(), getRate(), getSite(), start, strides);
+}
+
+DropoutAttr DropoutAttr::ofMicrobatch(int64_t index, int64_t count,
+                                      ArrayRef<int64_t> strides) const {
+  SmallVector<int64_t> dealt(strides);
+  if (dealt.empty())
+    return *this;
+  dealt[0] *= count;
+  return withPositions(getStart() + index * strides[0], dealt);
+}

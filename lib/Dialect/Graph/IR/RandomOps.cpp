@@ -1,8 +1,9 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// rng: Philox4x32-10.
+// rng and dropout: Philox4x32-10.
 
+#include "Dropout.h"
 #include "ShardingRules.h"
 #include "Verification.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
@@ -105,5 +106,114 @@ FailureOr<SmallVector<Value>> RngOp::decompose(OpBuilder &builder) {
     Value angle = b.multiply(unit(words[1], 0), 2.0 * std::numbers::pi);
     result = b.multiply(radius, b.make<CosOp>(angle));
   }
+  return SmallVector<Value>{b.convert(result, type.getElementType())};
+}
+
+//===----------------------------------------------------------------------===//
+// DropoutOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> DropoutOp::getPositionStrides() {
+  if (ArrayRef<int64_t> strides = getDropout().getStrides(); !strides.empty())
+    return SmallVector<int64_t>(strides);
+  ArrayRef<int64_t> shape = getOperand().getType().getShape();
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t d = int64_t(shape.size()) - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  return strides;
+}
+
+LogicalResult DropoutOp::verify() {
+  RankedTensorType type = getOperand().getType();
+  ArrayRef<int64_t> strides = getDropout().getStrides();
+  if (!strides.empty() && int64_t(strides.size()) != type.getRank())
+    return emitOpError() << "expected one stride of positions a dimension of " << typeText(type)
+                         << ", found " << strides.size();
+  if (failed(verifySeedAndStep(*this, getSeed(), getStep())))
+    return failure();
+  return verifyResult(*this, 0, type.getShape(), type.getElementType());
+}
+
+FactorRule DropoutOp::getShardingRule() {
+  // A partial sum could pass, but its elements are fewer once it is reduced.
+  RuleBuilder builder(*this);
+  for (unsigned d = 0; d < builder.rule.results[0].size(); ++d)
+    builder.pass(0, d, 0, d);
+  builder.rule.opPriority = 1;
+  return builder.rule;
+}
+
+FailureOr<SmallVector<Value>> DropoutOp::partition(OpBuilder &builder, ValueRange localOperands,
+                                                   const PartitionInfo &info) {
+  SmallVector<int64_t> strides = getPositionStrides();
+  Value before = localOperand(getODSOperands(3), localOperands);
+  Value offset = localPositionOffset(builder, getLoc(), before, strides, info.resultLayouts[0],
+                                     info.localResultTypes[0].getShape(), info);
+  FailureOr<SmallVector<Value>> results = cloneWithLocalTypes(*this, builder, localOperands, info);
+  if (failed(results) || offset == before)
+    return results;
+  auto local = results->front().getDefiningOp<DropoutOp>();
+  local.getOffsetMutable().assign(offset);
+  local.setDropoutAttr(getDropout().withPositions(getDropout().getStart(), strides));
+  return results;
+}
+
+FailureOr<Value> DropoutOp::operandGradient(OpBuilder &builder, unsigned,
+                                            ArrayRef<Value> gradients) {
+  return DropoutOp::create(builder, getLoc(), gradients[0].getType(), gradients[0], getSeed(),
+                           getStep(), getOffset(), getSite(), getDropout())
+      .getResult();
+}
+
+bool DropoutOp::lacksSeed() { return !getSeed(); }
+
+void DropoutOp::setSeedAndStep(Value seed, Value step) {
+  getSeedMutable().assign(seed);
+  getStepMutable().assign(step);
+}
+
+void DropoutOp::removeRandomness() {
+  getResult().replaceAllUsesWith(getOperand());
+  erase();
+}
+
+void DropoutOp::setMicrobatch(int64_t index, int64_t count) {
+  setDropoutAttr(getDropout().ofMicrobatch(index, count, getPositionStrides()));
+}
+
+FailureOr<SmallVector<Value>> DropoutOp::decompose(OpBuilder &builder) {
+  if (!getSeed())
+    return SmallVector<Value>{getOperand()};
+  PrimitiveBuilder b(builder, getLoc());
+  RankedTensorType type = getOperand().getType();
+  ArrayRef<int64_t> shape = type.getShape();
+  Type i64 = builder.getI64Type();
+  WordBuilder w(b, shape);
+  auto ofIndex = [&](Value index) {
+    return w.spread(b.make<ReshapeOp>(b.iota({1}, i64, 0, index), ArrayRef<int64_t>{}));
+  };
+
+  Value position = b.splat(shape, i64, static_cast<double>(getDropout().getStart()));
+  for (auto [d, stride] : llvm::enumerate(getPositionStrides()))
+    position = b.add(position, b.multiply(b.iota(shape, i64, d), static_cast<double>(stride)));
+  if (getOffset())
+    position = b.add(position, ofIndex(getOffset()));
+  Value counter = b.add(b.multiply(b.make<ShiftRightLogicalOp>(position, w.constant(6)), 16.0),
+                        b.make<AndOp>(position, w.constant(15)));
+  Value site = w.constant(getDropout().getSite());
+  if (getSite())
+    site = w.low(b.add(site, ofIndex(getSite())));
+  Value seed = w.spread(getSeed()), step = w.spread(getStep());
+  std::array<Value, 4> words =
+      philox(w, {w.low(counter), w.high(counter), site, w.low(step)}, {w.low(seed), w.high(seed)});
+  Value which = b.make<AndOp>(b.make<ShiftRightLogicalOp>(position, w.constant(4)), w.constant(3));
+  Value word = words[3];
+  for (int i = 2; i >= 0; --i)
+    word = b.select(b.compare(CompareDirection::EQ, which, double(i)), words[i], word);
+
+  Value kept = b.compare(CompareDirection::GE, word, double(getDropout().getThreshold()));
+  Type compute = computeType(type.getElementType());
+  Value scaled = b.multiply(b.convert(getOperand(), compute), getDropout().getScale());
+  Value result = b.select(kept, scaled, b.splatLike(scaled, 0.0));
   return SmallVector<Value>{b.convert(result, type.getElementType())};
 }

@@ -75,6 +75,27 @@ def Cleave_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> 
   ];
 }
 
+def Cleave_RandomOpInterface : OpInterface<"RandomOpInterface"> {
+  let cppNamespace = "::cleave";
+  let description = [{
+    An op that draws random numbers in training only. A number depends on a seed, the step and the
+    element's place in the whole batch, and on nothing else. Without a seed the op computes what it
+    does in evaluation.
+  }];
+  let methods = [
+    InterfaceMethod<"True if numbers are asked for and there is no seed to draw them by.", "bool",
+                    "lacksSeed">,
+    InterfaceMethod<"Gives the op a seed and the number of the step, scalars of i64.", "void",
+                    "setSeedAndStep", (ins "::mlir::Value":$seed, "::mlir::Value":$step)>,
+    InterfaceMethod<"Leaves what the op computes in evaluation. May erase the op.", "void",
+                    "removeRandomness">,
+    InterfaceMethod<[{
+      The op is that of microbatch `index` of `count`: row r of its first dimension is row
+      r * count + index of the batch.
+    }], "void", "setMicrobatch", (ins "int64_t":$index, "int64_t":$count)>,
+  ];
+}
+
 def Cleave_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::cleave";
   let description = [{

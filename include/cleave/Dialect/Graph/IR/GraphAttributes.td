@@ -55,4 +55,46 @@ def Graph_RopeScalingAttr : AttrDef<Graph_Dialect, "RopeScaling"> {
   let genVerifyDecl = 1;
 }
 
+def Graph_DropoutAttr : AttrDef<Graph_Dialect, "Dropout"> {
+  let mnemonic = "dropout";
+  let summary = "which elements are dropped";
+  let description = [{
+    Whether the element at a *position* is dropped depends on the seed, the step, `site` and the
+    position n alone. Philox4x32-10 with the seed's low and high 32 bits as key turns the counter
+    (low, high 32 bits of c, `site`, low 32 bits of the step), c = 16 floor(n / 64) + n mod 16, into
+    four words; the element is dropped if word floor(n / 16) mod 4 is below `rate` * 2^32, rounded.
+    What is kept is divided by 1 - `rate`. 64 neighbours take 16 counters, so that vectors of up to
+    16 lanes waste nothing.
+
+    The element [i, j, ..] stands at position `start` + i * strides[0] + j * strides[1] + ..; without
+    strides positions are as the op says. A device's part, and a microbatch's, has the start and the
+    strides of the whole batch: masks are the same under every mesh.
+
+    ```mlir
+    #graph.dropout<rate = 1.000000e-01, site = 7>
+    #graph.dropout<rate = 1.000000e-01, site = 7, start = 512, strides = [1024, 64, 1]>
+    ```
+  }];
+  let parameters = (ins
+      APFloatParameter<"chance to be dropped, in [0, 1)">:$rate,
+      AttrParameter<"int64_t", "number of the place in the program, of 32 bits">:$site,
+      AttrParameter<"int64_t", "position of the first element">:$start,
+      ArrayRefParameter<"int64_t", "empty: as the op says">:$strides);
+  let builders = [AttrBuilder<(ins "double":$rate, "int64_t":$site), [{
+    return $_get($_ctxt, ::llvm::APFloat(rate), site, int64_t(0), ::llvm::ArrayRef<int64_t>{});
+  }]>];
+  let extraClassDeclaration = [{
+    /// Words below it are dropped.
+    uint32_t getThreshold() const;
+    /// What is kept is multiplied by it.
+    double getScale() const;
+    /// The same choices at other positions.
+    DropoutAttr withPositions(int64_t start, ::llvm::ArrayRef<int64_t> strides) const;
+    /// Positions of one of `count` microbatches, whose rows are dealt in turn.
+    DropoutAttr ofMicrobatch(int64_t index, int64_t count, ::llvm::ArrayRef<int64_t> strides) const;
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 #endif // CLEAVE_DIALECT_GRAPH_IR_GRAPHATTRIBUTES_TD

@@ -37,5 +37,9 @@ def Graph_Decomposable : TraitList<[DeclareOpInterfaceMethods<Cleave_Decomposabl
 /// have operands and results of floats.
 def Graph_Differentiable
     : TraitList<[DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface>]>;
+/// The op draws random numbers in training.
+def Graph_Random : TraitList<[DeclareOpInterfaceMethods<Cleave_RandomOpInterface>]>;
+/// A seed, or the number of a step.
+def Graph_I64Scalar : 0DTensorOf<[I64]>;
 
 #endif // CLEAVE_DIALECT_GRAPH_IR_GRAPHBASE_TD

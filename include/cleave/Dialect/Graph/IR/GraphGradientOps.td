@@ -33,10 +33,10 @@ def Graph_EmbeddingGradOp : Graph_Op<"embedding_grad",
 }
 
 def Graph_AttentionGradOp : Graph_Op<"attention_grad",
-    [Graph_PartitionOwn, Graph_Decomposable, AttrSizedOperandSegments]> {
+    [Graph_PartitionOwn, Graph_Decomposable, Graph_Random, AttrSizedOperandSegments]> {
   let summary = "Gradients of attention by queries, keys and values";
   let description = [{
-    `q`, `k`, `v`, `query_offset` and the attributes are those of the `attention` whose results are
+    `q`, `k`, `v`, the scalars and the attributes are those of the `attention` whose results are
     `result` and `lse`; `result_gradient` is the gradient of the loss by `result`. The results are the
     gradients by `q`, `k` and `v`.
 
@@ -44,7 +44,7 @@ def Graph_AttentionGradOp : Graph_Op<"attention_grad",
     dv = P' result_gradient, and ds = P * (result_gradient v' - D), where D is the sum of
     result * result_gradient over the last dimension. With `softcap` c, ds is multiplied by
     1 - (s / c)^2. Then dq = scale * ds k and dk = scale * ds' q, where dk and dv sum over the queries
-    and over the q_groups. Without `lse` it is computed from `q` and `k`. Kernels go block by block and
+    and over the q_groups. With dropout, result_gradient v' and the P of dv are dropped alike. Without `lse` it is computed from `q` and `k`. Kernels go block by block and
     hold no Sq x Skv.
 
     ```mlir
@@ -57,17 +57,24 @@ def Graph_AttentionGradOp : Graph_Op<"attention_grad",
   let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v,
                        Graph_FloatTensor:$result, Graph_FloatTensor:$result_gradient,
                        Optional<Graph_FloatTensor>:$lse, Optional<Index>:$query_offset,
-                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<F64Attr>:$softcap);
+                       Optional<Graph_I64Scalar>:$seed, Optional<Graph_I64Scalar>:$step,
+                       Optional<Index>:$dropout_offset, F64Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap,
+                       OptionalAttr<Graph_DropoutAttr>:$dropout);
   let results = (outs Graph_FloatTensor:$q_gradient, Graph_FloatTensor:$k_gradient,
                       Graph_FloatTensor:$v_gradient);
   // The gradients of an attention op by its operands.
   let builders = [OpBuilder<(ins "AttentionOp":$attention, "::mlir::Value":$resultGradient)>];
   let assemblyFormat =
       "$q `,` $k `,` $v `,` $result `,` $result_gradient (`lse` $lse^)? "
-      "(`query_offset` $query_offset^)? `scale` `=` $scale (`causal` $causal^)? "
-      "(`window` `=` $window^)? (`softcap` `=` $softcap^)? attr-dict `:` "
+      "(`query_offset` $query_offset^)? (`seed` $seed^)? (`step` $step^)? "
+      "(`dropout_offset` $dropout_offset^)? `scale` `=` $scale (`causal` $causal^)? "
+      "(`window` `=` $window^)? (`softcap` `=` $softcap^)? (`dropout` `=` $dropout^)? attr-dict `:` "
       "functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// As those of `attention`.
+    ::llvm::SmallVector<int64_t> getDropoutStrides();
+  }];
   let hasVerifier = 1;
 }
 

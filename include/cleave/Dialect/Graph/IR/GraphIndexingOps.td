@@ -136,4 +136,40 @@ def Graph_RngOp : Graph_Op<"rng", [Graph_PartitionByClone, Graph_Decomposable]> 
   let hasVerifier = 1;
 }
 
+def Graph_DropoutOp : Graph_Op<"dropout",
+    [Graph_PartitionOwn, Graph_Decomposable, Graph_Differentiable, Graph_Random,
+     AttrSizedOperandSegments]> {
+  let summary = "Zeros random elements";
+  let description = [{
+    Elements are dropped (zero in the result, whatever they were) or divided by 1 - rate, by their
+    positions, as `#graph.dropout` says. Without strides, positions are row-major indices. `offset` is
+    added to all positions and `site` to the number of the site: a device's part has the offset of its
+    first element. Without a seed the result is the operand, as in evaluation. No mask is kept: the
+    gradient drops the same elements again.
+
+    ```mlir
+    %1 = graph.dropout %0 seed %seed step %step <rate = 1.000000e-01, site = 7>
+        : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$operand, Optional<Graph_I64Scalar>:$seed,
+                       Optional<Graph_I64Scalar>:$step, Optional<Index>:$offset,
+                       Optional<Index>:$site, Graph_DropoutAttr:$dropout);
+  let results = (outs Graph_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$seed,
+                                 "::mlir::Value":$step, "::mlir::Value":$offset,
+                                 "DropoutAttr":$dropout), [{
+    build($_builder, $_state, operand.getType(), operand, seed, step, offset, ::mlir::Value(),
+          dropout);
+  }]>];
+  let assemblyFormat = "$operand (`seed` $seed^)? (`step` $step^)? (`offset` $offset^)? "
+                       "(`site` $site^)? $dropout attr-dict `:` "
+                       "functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// By which positions grow along each dimension.
+    ::llvm::SmallVector<int64_t> getPositionStrides();
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // CLEAVE_DIALECT_GRAPH_IR_GRAPHINDEXINGOPS_TD

@@ -151,7 +151,7 @@ def Graph_RopeOp : Graph_Op<"rope",
 //===----------------------------------------------------------------------===//
 
 def Graph_AttentionOp : Graph_Op<"attention",
-    [Graph_PartitionOwn, Graph_Decomposable,
+    [Graph_PartitionOwn, Graph_Decomposable, Graph_Random, AttrSizedOperandSegments,
      DeclareOpInterfaceMethods<Cleave_DifferentiableOpInterface, ["saveForGradient"]>]> {
   let summary = "Softmax attention with grouped key-value heads";
   let description = [{
@@ -166,6 +166,12 @@ def Graph_AttentionOp : Graph_Op<"attention",
     `lse`, [B, Hkv, G, Sq] in f32 (f64 for f64 operands), is the logarithm of the sum of exp(s) over
     the visible keys, -inf without any. The gradient reuses it.
 
+    With `dropout` and a seed, weights of the softmax are dropped before values are summed, as
+    `#graph.dropout` says; `lse` is that of all weights. Strides are those of batch, query, kv_head and
+    q_group, multiples of 64, and keys stand side by side. Without strides, positions are row-major
+    indices on [B, Hkv, G, Sq, Skv], with Skv rounded up to a multiple of 64. `dropout_offset` is added
+    to all positions.
+
     ```mlir
     %3 = graph.attention %q, %k, %v scale = 0.25 causal window = 4
         : (tensor<2x8x2x3x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>)
@@ -176,16 +182,24 @@ def Graph_AttentionOp : Graph_Op<"attention",
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v,
-                       Optional<Index>:$query_offset, F64Attr:$scale, UnitAttr:$causal,
-                       OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap);
+                       Optional<Index>:$query_offset, Optional<Graph_I64Scalar>:$seed,
+                       Optional<Graph_I64Scalar>:$step, Optional<Index>:$dropout_offset,
+                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<F64Attr>:$softcap, OptionalAttr<Graph_DropoutAttr>:$dropout);
   let results = (outs Graph_FloatTensor:$result, Optional<Graph_FloatTensor>:$lse);
   let builders = [OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v,
                                  "double":$scale, "bool":$causal,
                                  CArg<"std::optional<int64_t>", "{}">:$window,
                                  CArg<"std::optional<double>", "{}">:$softcap)>];
-  let assemblyFormat = "$q `,` $k `,` $v (`query_offset` $query_offset^)? `scale` `=` $scale "
-                       "(`causal` $causal^)? (`window` `=` $window^)? (`softcap` `=` $softcap^)? "
-                       "attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat =
+      "$q `,` $k `,` $v (`query_offset` $query_offset^)? (`seed` $seed^)? (`step` $step^)? "
+      "(`dropout_offset` $dropout_offset^)? `scale` `=` $scale (`causal` $causal^)? "
+      "(`window` `=` $window^)? (`softcap` `=` $softcap^)? (`dropout` `=` $dropout^)? attr-dict `:` "
+      "functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// By which positions of weights grow along batch, query, kv_head and q_group. Needs `dropout`.
+    ::llvm::SmallVector<int64_t> getDropoutStrides();
+  }];
   let hasVerifier = 1;
 }
 
