@@ -3,6 +3,7 @@
 
 #include "CaseCheck.h"
 
+#include "RandomTraining.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Interpreter/Arguments.h"
 #include "cleave/Interpreter/Interpreter.h"
@@ -92,9 +93,24 @@ public:
     OwningOpRef<ModuleOp> module = randomProgram(context, program);
     if (failed(verify(*module)))
       return fail("generator");
+    if (program.isTraining &&
+        (failed(makeTrainingStep(*module, program)) || failed(verify(*module))))
+      return fail("differentiate");
     auto arguments = interpreter::randomArguments(functionOf(*module), program.seed);
     if (failed(arguments))
       return fail("arguments");
+    if (program.isTraining)
+      setStepNumbers(functionOf(*module), *arguments);
+    if (program.isTraining && program.floats == FloatKind::F64) {
+      bool isSmooth = false;
+      auto wrong = checkGradients(functionOf(*module), *arguments, program.seed, isSmooth);
+      if (failed(wrong))
+        return fail("interpretation of the gradients");
+      coverage.gradients += isSmooth;
+      errors += *wrong;
+      if (!errors.empty())
+        return fail("gradients");
+    }
     auto expected = interpreter::interpretGlobal(functionOf(*module), *arguments);
     if (failed(expected))
       return fail("interpretation of the unsharded program");

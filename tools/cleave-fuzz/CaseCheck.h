@@ -30,6 +30,7 @@ struct Coverage {
   int64_t warnings = 0;
   std::map<std::string, int64_t> ops; ///< of the cleave dialect in local programs, by name
   int64_t partialPassed = 0;          ///< values that stay partial through an op
+  int64_t gradients = 0;              ///< steps whose gradients were compared with differences
   int64_t becomesPartial = 0;         ///< whole values that are kept on one coordinate
   RunCoverage runs;
 };

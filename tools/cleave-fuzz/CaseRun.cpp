@@ -103,15 +103,19 @@ private:
   void readSignature() {
     auto function = *module.getOps<func::FuncOp>().begin();
     entry = function.getSymName().str();
-    auto nameOf = [&](Attribute state, const char *prefix, unsigned index) -> Name {
+    auto nameOf = [&](Attribute state, Attribute name, const char *prefix, unsigned index) -> Name {
       if (auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(state))
         return {symbol.getValue().str(), true};
+      if (auto text = dyn_cast_or_null<StringAttr>(name))
+        return {text.str(), false};
       return {prefix + std::to_string(index), false};
     };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      takes.push_back(nameOf(function.getArgAttr(i, CleaveDialect::kStateAttr), "arg", i));
+      takes.push_back(nameOf(function.getArgAttr(i, CleaveDialect::kStateAttr),
+                             function.getArgAttr(i, CleaveDialect::kInputAttr), "arg", i));
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      gives.push_back(nameOf(function.getResultAttr(i, CleaveDialect::kStateAttr), "out", i));
+      gives.push_back(nameOf(function.getResultAttr(i, CleaveDialect::kStateAttr),
+                             function.getResultAttr(i, CleaveDialect::kOutputAttr), "out", i));
       coverage.updates += gives.back().isState;
     }
   }

@@ -63,6 +63,8 @@ private:
   void keep(mlir::Value value, double bound);
 
   void makeEntry(llvm::ArrayRef<mlir::Value> results);
+  mlir::Value addTrainingLoss(llvm::ArrayRef<mlir::Value> results);
+  void makeParameters();
   void addOp(int64_t index);
   void addHints();
   void addUnary();

@@ -43,7 +43,7 @@ Generator::Known Generator::argument(ArrayRef<int64_t> shape, Type elementType) 
   // Now and then an argument that comes in partial.
   if (isa<FloatType>(cast<RankedTensorType>(type).getElementType()) && random.chance(3)) {
     ShardingAttr partial = partialSharding(shape.size());
-    sharding = options.isEntry ? sharding : partial;
+    sharding = options.isEntry || options.isTraining ? sharding : partial;
   }
   argumentShardings.push_back(sharding);
   Known known{value, 1};
@@ -109,6 +109,8 @@ void Generator::addHints() {
         {PropagationBarrierOp::create(b, p.loc, known.value, kDirections[random.below(3)]),
          known.bound});
   } else if (kind < 25) {
+    if (options.isTraining) // A compiler's op, which has no derivative.
+      return;
     ShardingAttr sharding = randomSharding(random, meshSym, mesh, rankOf(known.value), true);
     values.push_back({ReshardOp::create(b, p.loc, known.value, sharding), known.bound});
   } else if (kind < 28) {
@@ -499,10 +501,16 @@ OwningOpRef<ModuleOp> Generator::run() {
       results.push_back(value);
   if (results.empty())
     results.push_back(values.back().value);
+  if (options.isTraining)
+    results = {addTrainingLoss(results)};
   func::ReturnOp::create(b, p.loc, results);
   function.setFunctionType(
       b.getFunctionType(body->getArgumentTypes(), TypeRange(ValueRange(results))));
   setArgumentShardings(function, argumentShardings);
+  if (options.isTraining) {
+    makeParameters();
+    return module;
+  }
   for (auto [i, result] : llvm::enumerate(results))
     if (random.chance(5) && !options.isEntry)
       setResultSharding(function, i, partialSharding(rankOf(result)));

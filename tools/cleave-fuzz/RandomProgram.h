@@ -26,6 +26,8 @@ struct ProgramOptions {
   /// An entry that can be compiled: nothing is partial at its borders, some arguments are states,
   /// and some results are those states' new values.
   bool isEntry = false;
+  /// A loss, and arguments that are weights or inputs with names; see makeTrainingStep.
+  bool isTraining = false;
 };
 
 /// A module with one mesh and one function @main: at most 8 devices, tensors of at most a few

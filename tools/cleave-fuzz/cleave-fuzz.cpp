@@ -5,6 +5,7 @@
 // interpreter. Padding is NaN in these runs.
 
 #include "CaseCheck.h"
+#include "RandomTraining.h"
 #include "cleave/Pipelines/Register.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -32,6 +33,8 @@ static cl::opt<bool> f32("f32", cl::init(false), cl::cat(category),
 static cl::opt<bool> bf16("bf16", cl::init(false), cl::cat(category), cl::desc("Tensors of bf16"));
 static cl::opt<bool> run("run", cl::init(false), cl::cat(category),
                          cl::desc("Make executables of the cases and run them: in f32, or --bf16"));
+static cl::opt<bool> train("train", cl::init(false), cl::cat(category),
+                           cl::desc("Training steps of the programs: loss, gradients, optimizer"));
 static cl::opt<int64_t> interleavings("interleavings", cl::init(1), cl::cat(category),
                                       cl::desc("With --run: random interleavings of each case"));
 static cl::opt<double> runFloor("run-floor", cl::cat(category),
@@ -61,12 +64,12 @@ namespace {
 /// the process.
 struct Settings {
   int64_t numOps = ops;
-  bool isRun = run, isShrinking = shrink;
+  bool isRun = run, isTraining = train, isShrinking = shrink;
   FloatKind floats = bf16 ? FloatKind::BF16 : f32 || run ? FloatKind::F32 : FloatKind::F64;
   int64_t maxFailures = ::maxFailures;
 
   ProgramOptions programOf(uint64_t seed, int64_t size) const {
-    return {seed, size, floats, isRun};
+    return {seed, size, floats, isRun, isTraining};
   }
 };
 } // namespace
@@ -103,7 +106,8 @@ static void report(const Coverage &coverage) {
                << coverage.unevenCases << " with sizes that do not divide, " << coverage.nothingSent
                << " that send nothing, " << coverage.partialPassed
                << " values that stay partial through an op, " << coverage.becomesPartial
-               << " whole values beside partial ones, " << coverage.warnings << " warnings\n";
+               << " whole values beside partial ones, " << coverage.gradients
+               << " with gradients as differences say, " << coverage.warnings << " warnings\n";
   for (const auto &[name, count] : coverage.ops)
     llvm::outs() << "  " << name << ": " << count << "\n";
   const RunCoverage &runs = coverage.runs;
@@ -124,6 +128,7 @@ int main(int argc, char **argv) {
                               "Checks random sharded programs against the reference interpreter.\n"
                               "Example: cleave-fuzz --seeds 5000..7000\n"
                               "         cleave-fuzz --seeds 5000..7000 --run\n"
+                              "         cleave-fuzz --seeds 5000..7000 --train\n"
                               "         cleave-fuzz --seeds 5017 --print\n");
   uint64_t first, last;
   if (!parseSeeds(seeds, first, last)) {
@@ -137,8 +142,13 @@ int main(int argc, char **argv) {
 
   const Settings settings;
   if (print) {
-    for (uint64_t seed = first; seed <= last; ++seed)
-      randomProgram(context.get(), settings.programOf(seed, settings.numOps))->print(llvm::outs());
+    for (uint64_t seed = first; seed <= last; ++seed) {
+      ProgramOptions program = settings.programOf(seed, settings.numOps);
+      auto module = randomProgram(context.get(), program);
+      if (program.isTraining && failed(makeTrainingStep(*module, program)))
+        return 1;
+      module->print(llvm::outs());
+    }
     return 0;
   }
 
@@ -164,7 +174,8 @@ int main(int argc, char **argv) {
       }
     }
     llvm::outs() << "FAILED seed " << seed << " (replay: cleave-fuzz --seeds " << seed << " --ops "
-                 << size << (settings.isRun ? " --run" : "") << ")\n  " << *failure << "\n";
+                 << size << (settings.isTraining ? " --train" : "")
+                 << (settings.isRun ? " --run" : "") << ")\n  " << *failure << "\n";
   }
   report(coverage);
   return coverage.failed == 0 ? 0 : 1;

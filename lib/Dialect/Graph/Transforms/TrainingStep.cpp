@@ -243,6 +243,14 @@ public:
         attributes.set(CleaveDialect::kLogicalAttr,
                        LogicalAxesAttr::get(forward.getContext(), names));
       }
+      if (auto sharding =
+              dyn_cast_or_null<ShardingAttr>(attributes.get(CleaveDialect::kShardingAttr))) {
+        SmallVector<DimShardingAttr> dims(sharding.getDimShardings());
+        dims.insert(dims.begin(),
+                    DimShardingAttr::get(forward.getContext(), {}, /*isClosed=*/true));
+        attributes.set(CleaveDialect::kShardingAttr,
+                       ShardingAttr::get(sharding.getMesh(), dims, sharding.getReplicatedAxes()));
+      }
     }
     arguments.push_back(
         {argument, writer.addArgument(type, attributes.getDictionary(forward.getContext()),
