@@ -52,6 +52,10 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
     text += options.sequenceParallel ? "sequence-parallel=true" : "sequence-parallel=false";
     if (options.zero)
       text += " zero=" + std::to_string(options.zero);
+    if (!options.reshardAfterForward)
+      text += " reshard-after-forward=false";
+    if (options.regatherActivations)
+      text += " regather-activations=true";
     if (!options.strategyFile.empty())
       text += " strategy-file=" + options.strategyFile;
     return text + "}";
@@ -66,7 +70,9 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
   case Phase::Merge:
     return "func.func(cleave-merge-collectives)";
   case Phase::Overlap:
-    return options.overlap ? "func.func(cleave-overlap-collectives)" : "";
+    return options.overlap ? "func.func(cleave-overlap-collectives{prefetch-bytes=" +
+                                 std::to_string(options.prefetchBytes) + "})"
+                           : "";
   case Phase::Lower:
     return "cleave-form-kernels,cleave-lower-to-exec,cleave-pack-memory";
   case Phase::Verify:
@@ -84,6 +90,8 @@ mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOption
       strategy.sequenceParallel = options.sequenceParallel;
       strategy.strategyFile = options.strategyFile;
       strategy.zero = options.zero;
+      strategy.reshardAfterForward = options.reshardAfterForward;
+      strategy.regatherActivations = options.regatherActivations;
       pm.addPass(createApplyStrategyPass(strategy));
       continue;
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The Cleave Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that one training step communicates, against the analytic minimum.
+"""Bytes that one training step communicates, against the analytic minimum, and the memory that this buys.
 
 A LLaMA of 4 layers (hidden 256, ffn 1024, 8 heads, vocabulary 1024), batch 8, sequence 128, fp32 and
 AdamW, projections as separate matrices. With f(n) = (n-1)/n, d and t the sizes of dp and tp, and A the
@@ -9,9 +9,14 @@ bytes of one device's [batch/d, seq, hidden] activation, the minimum in ring byt
 
   gradients   2 f(g) x local bytes of each parameter, g the devices that its gradient is partial over:
               d, and t for norms under sequence parallelism (and for the one KV head that tp shares)
+              With m microbatches: as many, where gradients are added up whole; (m+1)/2 times as many
+              where they are scattered each time (ZeRO 2, and 3 with gathered parameters kept); 3 m/2
+              times where ZeRO 3 gathers for each half of each microbatch, without what is there
   tp          2 f(t) x A x (4 layers + 2), and 2 f(t) x 2 values of 4 bytes a token for the loss: the
               largest logit and the sum of exponentials. (The usual table counts a third, the logit of
               the label; here it stays partial until it is part of the scalar loss.)
+
+              With inputs saved sharded and gathered again f(t) x A x 2 layers more.
 
 The scalars (loss, norm) of up to 64 bytes are not counted. ZeRO moves the same bytes as a
 reduce-scatter and an all-gather.
@@ -26,11 +31,22 @@ import subprocess
 import sys
 import tempfile
 
+M4, SP = ["--microbatches", "4"], ["--sequence-parallel"]
 LAYERS, HIDDEN, FFN, HEADS, VOCABULARY, BATCH, SEQUENCE = 4, 256, 1024, 8, 1024, 8, 128
 CASES = [("dp=8", []), ("dp=8", ["--zero", "1"]), ("dp=8", ["--zero", "2"]),
-         ("dp=8", ["--zero", "3"]), ("tp=8", []), ("tp=8", ["--sequence-parallel"]),
-         ("dp=2,tp=4", []), ("dp=2,tp=4", ["--sequence-parallel"]),
+         ("dp=8", ["--zero", "3", "--keep-gathered"]), ("dp=8", ["--zero", "3"]),
+         ("fsdp=8", []), ("dp=8", M4), ("dp=8", ["--zero", "1"] + M4), ("dp=8", ["--zero", "2"] + M4),
+         ("dp=8", ["--zero", "3", "--keep-gathered"] + M4), ("dp=8", ["--zero", "3"] + M4),
+         ("tp=8", []), ("tp=8", SP), ("tp=8", SP + ["--regather-activations"]), ("dp=2,tp=4", []),
+         ("dp=2,tp=4", SP), ("dp=2,tp=4", SP + ["--regather-activations"]),
          ("dp=2,tp=4", ["--zero", "1"]), ("dp=2,tp=4", ["--kv", "1"])]
+# Scratch memory of the first is less than that of the second by this share, at least, of the bytes named.
+SAVINGS = [
+    (("dp=8", ["--zero", "3"]), ("dp=8", ["--zero", "3", "--keep-gathered"]), "parameters", 0.3),
+    (("dp=8", ["--zero", "3"] + M4), ("dp=8", ["--zero", "3", "--keep-gathered"] + M4),
+     "parameters", 0.3),
+    (("dp=8", ["--zero", "2"] + M4), ("dp=8", ["--zero", "1"] + M4), "parameters", 0.4),
+    (("tp=8", SP + ["--regather-activations"]), ("tp=8", SP), "activations", 0.4)]
 
 
 def config(kv_heads):
@@ -42,23 +58,47 @@ def config(kv_heads):
             "vocab_size": VOCABULARY}
 
 
-def minimum(mesh, flags, kv_heads):
+def sizes_of(mesh):
     sizes = dict(part.split("=") for part in mesh.split(","))
-    d, t = int(sizes.get("dp", 1)), int(sizes.get("tp", 1))
+    return int(sizes.get("dp", 1)) * int(sizes.get("fsdp", 1)), int(sizes.get("tp", 1))
+
+
+def minimum(mesh, flags, kv_heads):
+    d, t = sizes_of(mesh)
     f = lambda n: (n - 1) / n
     head = HIDDEN // HEADS
-    split = (LAYERS * (2 * HIDDEN * HIDDEN + 3 * HIDDEN * FFN) + 2 * VOCABULARY * HIDDEN) / t
+    ends = VOCABULARY * HIDDEN  # of the embedding, and of the head
+    split = (LAYERS * (2 * HIDDEN * HIDDEN + 3 * HIDDEN * FFN) + 2 * ends) / t
     kv = LAYERS * 2 * HIDDEN * kv_heads * head
     norms = (2 * LAYERS + 1) * HIDDEN
-    total = 2 * f(d) * 4 * split
-    if kv_heads % t == 0:
-        total += 2 * f(d) * 4 * kv / t
-    else:
-        total += 2 * f(d * t) * 4 * kv
-    total += 2 * f(d * t if "--sequence-parallel" in flags else d) * 4 * norms
+    sp = "--sequence-parallel" in flags
     activation = BATCH // d * SEQUENCE * HIDDEN * 4
-    total += 2 * f(t) * (activation * (4 * LAYERS + 2) + 2 * 4 * BATCH // d * SEQUENCE)
+    if kv_heads % t == 0:
+        gradients = 2 * f(d) * 4 * (split + kv / t)
+    else:
+        gradients = 2 * f(d) * 4 * split + 2 * f(d * t) * 4 * kv
+    gradients += 2 * f(d * t if sp else d) * 4 * norms
+    micro = 4 if "--microbatches" in flags else 1
+    zero = int(flags[flags.index("--zero") + 1]) if "--zero" in flags else 3 * ("fsdp" in mesh)
+    once = gradients / 2  # a reduce-scatter of all gradients, or a gather of all parameters
+    if zero == 3 and "--keep-gathered" not in flags:
+        # The embedding has no use in the backward half; that of the head (and the last norm) begins
+        # where the forward half ends.
+        gathers = 2 * once - f(d) * 4 * (2 * ends + HIDDEN)
+        gradients = micro * (gathers + once)
+    elif zero >= 2:
+        gradients = (micro + 1) * once
+    total = gradients + 2 * f(t) * (activation * (4 * LAYERS + 2) + 2 * 4 * BATCH // d * SEQUENCE)
+    if "--regather-activations" in flags:
+        total += f(t) * activation * 2 * LAYERS
     return total
+
+
+def saved_bytes(mesh, what):
+    d, t = sizes_of(mesh)
+    if what == "parameters":
+        return 4 * (LAYERS * (4 * HIDDEN * HIDDEN + 3 * HIDDEN * FFN) + 2 * VOCABULARY * HIDDEN)
+    return BATCH // d * SEQUENCE * HIDDEN * 4 * 2 * LAYERS * (t - 1) / t  # gathered inputs of products
 
 
 def main():
@@ -66,29 +106,38 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True, help="the cleave binary")
     arguments = parser.parse_args()
-    failed = 0
+    failed, scratch_bytes = 0, {}
     with tempfile.TemporaryDirectory() as scratch:
         for mesh, flags in CASES:
             kv_heads = 1 if "--kv" in flags else HEADS
             path = pathlib.Path(scratch) / "config.json"
             path.write_text(json.dumps(config(kv_heads)))
             program = str(pathlib.Path(scratch) / "step.cleave")
+            batch = BATCH * (4 if "--microbatches" in flags else 1)
             subprocess.run([arguments.cleave, "compile", str(path), "-o", program, "--entry",
-                            "train_step", "--mesh", mesh, "--batch", str(BATCH), "--seq",
+                            "train_step", "--mesh", mesh, "--batch", str(batch), "--seq",
                             str(SEQUENCE), "--cpu", "native"] +
-                           [flag for flag in flags if flag not in ("--kv", "1") or "--kv" not in flags],
-                           check=True)
+                           ([] if "--kv" in flags else flags), check=True)
             done = subprocess.run([arguments.cleave, "inspect", program, "--entry", "train_step",
                                    "--json"], stdout=subprocess.PIPE, text=True, check=True)
-            summary = json.loads(done.stdout)["entries"][0]["collective_summary"]
+            entry = json.loads(done.stdout)["entries"][0]
+            summary = entry["collective_summary"]
+            scratch_bytes[mesh, *flags] = entry["memory_per_device"]["scratch"]
             sent = sum(group["ring_bytes"] for group in summary if not group["small"])
             least = minimum(mesh, flags, kv_heads)
             ok = least * (1 - 1e-9) <= sent <= (least + 64) * (1 + 1e-9)
             failed += not ok
             print(f"{'ok  ' if ok else 'FAIL'} {mesh} {' '.join(flags)}: {sent / 1e6:.3f} MB, "
-                  f"minimum {least / 1e6:.3f} MB")
+                  f"minimum {least / 1e6:.3f} MB, scratch {scratch_bytes[mesh, *flags] / 1e6:.2f} MB")
             if not ok:
                 print(json.dumps(summary, indent=1))
+    for (mesh, flags), (other, other_flags), what, share in SAVINGS:
+        saved = scratch_bytes[other, *other_flags] - scratch_bytes[mesh, *flags]
+        named = saved_bytes(mesh, what)
+        ok = saved >= share * named
+        failed += not ok
+        print(f"{'ok  ' if ok else 'FAIL'} {mesh} {' '.join(flags)}: {saved / 1e6:.2f} MB less scratch "
+              f"than {' '.join(other_flags)}, {saved / named:.2f} of the {what}' {named / 1e6:.2f} MB")
     return 1 if failed else 0
 
 

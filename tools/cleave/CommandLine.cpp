@@ -164,11 +164,21 @@ void addCompile(CLI::App &app, CompileArgs &a) {
                 "ZeRO stage over dp: 1 and 2 shard optimizer states, 3 parameters too")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
+  c->add_flag("--reshard-after-forward,!--keep-gathered", a.reshardAfterForward,
+              "Training step with ZeRO 3 or fsdp: gather parameters again for the backward half "
+              "(default), or keep what the forward half gathered");
+  c->add_flag("--regather-activations", a.regatherActivations,
+              "Training step with --sequence-parallel: save activations sharded and gather them "
+              "again for the backward half");
   c->add_option("--strategy", a.strategyFile,
                 "JSON file that overrides the tables from logical axes to mesh axes");
   c->add_option("--cpu", a.cpu,
                 "Kernels for: baseline (x86-64-v3, and x86-64-v4 chosen at load) or native")
       ->check(CLI::IsMember({"baseline", "native"}))
+      ->capture_default_str();
+  c->add_option("--prefetch-bytes", a.prefetchBytes,
+                "Bytes of parameters on a device that may be gathered ahead of their use")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   c->add_flag("--no-overlap", a.noOverlap, "Keep every collective where its result is needed");
   c->add_option("--stop-after", a.stopAfter, "Stop after this phase");

@@ -28,11 +28,12 @@ struct CompileArgs {
   std::string strategyFile, stopAfter, emit;
   int64_t batch = 1, sequence = 128;
   int zero = 0;
-  int64_t microbatches = 1;
+  int64_t microbatches = 1, prefetchBytes = int64_t(2) << 30;
   std::string optimizer = "adamw";
   std::vector<std::string> decay, noDecay; ///< patterns of parameter names
   StepNumbers numbers;
   bool sequenceParallel = false, noOverlap = false, timing = false;
+  bool reshardAfterForward = true, regatherActivations = false;
 };
 
 struct RunArgs {

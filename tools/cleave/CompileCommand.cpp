@@ -89,6 +89,9 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.command = commandText;
   options.phases.sequenceParallel = args.sequenceParallel;
   options.phases.zero = args.zero;
+  options.phases.prefetchBytes = args.prefetchBytes;
+  options.phases.reshardAfterForward = args.reshardAfterForward;
+  options.phases.regatherActivations = args.regatherActivations;
   options.phases.training = args.entry == "train_step";
   options.phases.masterWeights =
       options.phases.training && options.elementType != ModelElementType::F32;

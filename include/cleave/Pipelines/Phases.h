@@ -34,19 +34,23 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 
 struct PhaseOptions {
   bool sequenceParallel = false;
-  std::string strategyFile;        ///< empty: the built-in tables
-  int zero = 0;                    ///< stage of ZeRO over the dp axis, 0 to 3
-  bool training = false;           ///< make a training step of the forward entry
-  bool masterWeights = false;      ///< of a training step: 16-bit weights are stored in f32
-  int64_t microbatches = 1;        ///< of a training step
-  std::string optimizer = "adamw"; ///< adamw or sgd
-  bool momentum = false;           ///< sgd has a velocity
+  std::string strategyFile;         ///< empty: the built-in tables
+  int zero = 0;                     ///< stage of ZeRO over the dp axis, 0 to 3
+  bool reshardAfterForward = true;  ///< gather sharded parameters again for the backward half
+  bool regatherActivations = false; ///< and sequence-sharded activations
+  bool training = false;            ///< make a training step of the forward entry
+  bool masterWeights = false;       ///< of a training step: 16-bit weights are stored in f32
+  int64_t microbatches = 1;         ///< of a training step
+  std::string optimizer = "adamw";  ///< adamw or sgd
+  bool momentum = false;            ///< sgd has a velocity
   /// Patterns of the parameters that decay, or do not, whatever their rank: of letters, digits and
   /// `_ - . * ? [ ]`, since they become part of a pipeline's text.
   std::vector<std::string> decay, noDecay;
   /// Defaults of the step's numbers: `learning_rate=3e-4`.
   std::vector<std::string> defaults;
   bool overlap = true;
+  /// Bytes of parameters that may be gathered ahead of their use.
+  int64_t prefetchBytes = int64_t(2) << 30;
   Phase last = Phase::Write;
 };
 

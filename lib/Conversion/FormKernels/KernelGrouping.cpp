@@ -55,7 +55,8 @@ static bool feedsProductsOnly(Operation *op) {
 static bool isMatrixProduct(graph::DotGeneralOp op) {
   Type lhs = typeOf(op.getLhs()).getElementType(), rhs = typeOf(op.getRhs()).getElementType();
   Type result = op.getResult().getType().getElementType();
-  return lhs == rhs && (lhs.isF32() || lhs.isBF16() || lhs.isF16()) && (result.isF32() || result == lhs);
+  return lhs == rhs && (lhs.isF32() || lhs.isBF16() || lhs.isF16()) &&
+         (result.isF32() || result == lhs);
 }
 
 /// Masks and the like: made of constants and positions alone.
@@ -360,7 +361,24 @@ std::vector<int> KernelGrouping::order() {
     for (int source : sources)
       users[source].push_back(id);
   }
-  auto later = [&](int a, int b) { return nodes_[a].position > nodes_[b].position; };
+  // A kernel whose last op came late may be wanted early all the same, by what uses its first ones:
+  // else all that waits for nothing (gathers of parameters) would come before it.
+  std::vector<int> downward;
+  std::vector<unsigned> turns(nodes_.size());
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    turns[id] = nodes_[id].position;
+    if (nodes_[id].merged < 0)
+      downward.push_back(id);
+  }
+  llvm::sort(downward, [&](int a, int b) {
+    return std::make_pair(nodes_[b].level, b) < std::make_pair(nodes_[a].level, a);
+  });
+  for (int id : downward)
+    for (int user : users[id])
+      turns[id] = std::min(turns[id], turns[user]);
+  auto later = [&](int a, int b) {
+    return std::make_pair(turns[a], a) > std::make_pair(turns[b], b);
+  };
   llvm::PriorityQueue<int, std::vector<int>, decltype(later)> ready(later);
   for (size_t id = 0; id < nodes_.size(); ++id)
     if (nodes_[id].merged < 0 && missing[id] == 0)

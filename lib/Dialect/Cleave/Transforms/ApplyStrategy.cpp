@@ -3,6 +3,7 @@
 //
 // Logical axes become shardings, by a strategy.
 
+#include "ParameterGathers.h"
 #include "StrategyTables.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
@@ -34,16 +35,18 @@ struct NameList {
   operator NamedShape() const { return {names, sizes}; }
 };
 
-/// How a parameter is stored, and how it is computed with.
+/// How a parameter is stored, how it is computed with, and how its gradient is added up over
+/// microbatches; without the latter that is left open.
 struct ParameterPlan {
-  ShardingAttr stored, gathered;
+  ShardingAttr stored, gathered, gradient;
 };
 
 class StrategyApplication {
 public:
-  StrategyApplication(ModuleOp module, MeshOp mesh, StrategyTables &tables)
+  StrategyApplication(ModuleOp module, MeshOp mesh, StrategyTables &tables,
+                      const ApplyStrategyPassOptions &options)
       : module(module), mesh(mesh.getLayoutMesh()),
-        meshSym(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), tables(tables) {}
+        meshSym(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), tables(tables), options(options) {}
 
   LogicalResult planStates();
   void apply(FunctionOpInterface entry);
@@ -57,16 +60,17 @@ private:
   }
   void findMasters();
   ShardingAttr planInput(FunctionOpInterface entry, unsigned index);
-  void gatherBeforeUse(Value value, ShardingAttr sharding);
-  void constrain(Operation *op, OpResult result, LogicalAxesAttr names);
-  ShardingConstraintOp createConstraint(OpBuilder &builder, Location loc, Value value,
-                                        ShardingAttr sharding, Operation *block);
+  ShardingConstraintOp constrainResult(OpResult result, ShardingAttr sharding);
+  void constrain(OpResult result, LogicalAxesAttr names, const BlockRuns &runs);
+  void gatherAgain(ShardingConstraintOp saved, const BlockRuns &runs);
+  void scatterGradients(FunctionOpInterface entry);
   void planResults(FunctionOpInterface entry);
 
   ModuleOp module;
   const Mesh &mesh;
   FlatSymbolRefAttr meshSym;
   StrategyTables &tables;
+  const ApplyStrategyPassOptions &options;
   llvm::DenseMap<StringAttr, ParameterPlan> parameters;
   llvm::DenseSet<StringAttr> masters;
 };
@@ -106,7 +110,7 @@ LogicalResult StrategyApplication::planStates() {
     if (ShardingAttr given = state.getShardingAttr()) {
       Layout layout = *layoutOf(given, mesh);
       tables.noteUse(layout);
-      parameters[state.getSymNameAttr()] = {given, closed(tables.gathered(layout))};
+      parameters[state.getSymNameAttr()] = {given, closed(tables.gathered(layout)), {}};
       continue;
     }
     llvm::Expected<Layout> layout = tables.parameterLayout(state.getSymName(), names);
@@ -115,14 +119,19 @@ LogicalResult StrategyApplication::planStates() {
     bool optimizer = state.getKind() == "optimizer";
     // A master weight is read by the optimizer, as its moments are.
     bool master = masters.contains(state.getSymNameAttr());
-    Layout computed = tables.gathered(*layout);
+    Layout computed = tables.gathered(*layout), gradient = *layout;
+    ShardingAttr scattered;
+    if (!optimizer && tables.scattersGradients() &&
+        tables.shardStorage(names, /*optimizer=*/options.zero >= 2, gradient) &&
+        gradient != computed)
+      scattered = closed(gradient);
     if (!tables.shardStorage(names, optimizer || master, *layout) && !optimizer &&
         !tables.storage(/*optimizer=*/false).empty())
       wholeParameters.push_back(state.getSymName());
     ShardingAttr stored = closed(*layout);
     state.setShardingAttr(stored);
     // Optimizer states are updated where they lie.
-    parameters[state.getSymNameAttr()] = {stored, optimizer ? stored : closed(computed)};
+    parameters[state.getSymNameAttr()] = {stored, optimizer ? stored : closed(computed), scattered};
   }
   return success();
 }
@@ -135,46 +144,65 @@ ShardingAttr StrategyApplication::planInput(FunctionOpInterface entry, unsigned 
   return closed(tables.layoutOf(StrategyTable::Inputs, NameList(logical, type)));
 }
 
-ShardingConstraintOp StrategyApplication::createConstraint(OpBuilder &builder, Location loc,
-                                                           Value value, ShardingAttr sharding,
-                                                           Operation *block) {
-  auto constraint = ShardingConstraintOp::create(builder, loc, value, sharding);
-  for (StringRef name : {StringRef(CleaveDialect::kBlockAttr),
-                         StringRef(CleaveDialect::kInstanceAttr), StringRef(kBackwardAttr)})
-    if (Attribute attribute = block->getDiscardableAttr(name))
-      constraint->setDiscardableAttr(name, attribute);
-  value.replaceAllUsesExcept(constraint, constraint);
+ShardingConstraintOp StrategyApplication::constrainResult(OpResult result, ShardingAttr sharding) {
+  Operation *op = result.getOwner();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto constraint = createConstraint(builder, op->getLoc(), result, sharding, op);
+  result.replaceAllUsesExcept(constraint, constraint);
   ++numConstraints;
   return constraint;
 }
 
-/// One gather before the first of all uses.
-void StrategyApplication::gatherBeforeUse(Value value, ShardingAttr sharding) {
-  Operation *first = nullptr;
-  for (Operation *user : value.getUsers()) {
-    Operation *inBlock = value.getParentBlock()->findAncestorOpInBlock(*user);
-    if (!first || inBlock->isBeforeInBlock(first))
-      first = inBlock;
-  }
-  if (!first)
-    return;
-  OpBuilder builder(first);
-  createConstraint(builder, value.getLoc(), value, sharding, first);
-}
-
 /// Asks for the table's sharding of an op's result.
-void StrategyApplication::constrain(Operation *op, OpResult result, LogicalAxesAttr names) {
+void StrategyApplication::constrain(OpResult result, LogicalAxesAttr names, const BlockRuns &runs) {
   auto type = dyn_cast<RankedTensorType>(result.getType());
   // What somebody asked for already goes before the table.
-  bool given = isa<ShardingConstraintOp>(op) || getSharding(result) ||
+  bool given = isa<ShardingConstraintOp>(result.getOwner()) || getSharding(result) ||
                (result.hasOneUse() && isa<ShardingConstraintOp>(*result.user_begin()));
   if (!type || given)
     return;
-  ShardingAttr sharding =
-      closed(tables.layoutOf(StrategyTable::Activations, NameList(names, type)));
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  createConstraint(builder, op->getLoc(), result, sharding, op);
+  NameList list(names, type);
+  Layout layout = tables.layoutOf(StrategyTable::Activations, list);
+  ShardingConstraintOp constraint = constrainResult(result, closed(layout));
+  bool isSequenceSharded = llvm::any_of(llvm::zip(list.names, layout.dims), [](auto dim) {
+    return std::get<0>(dim) == "seq" && !std::get<1>(dim).empty();
+  });
+  if (options.regatherActivations && isSequenceSharded)
+    gatherAgain(constraint, runs);
+}
+
+/// What the backward half uses of a value that is saved sharded it gathers for itself.
+void StrategyApplication::gatherAgain(ShardingConstraintOp saved, const BlockRuns &runs) {
+  Operation *first = nullptr;
+  for (Operation *user : saved->getUsers())
+    if (user->hasAttr(kBackwardAttr) && !saved->hasAttr(kBackwardAttr) &&
+        (!first || user->isBeforeInBlock(first)))
+      first = user;
+  if (!first || !runs.areApart(saved.getInput().getDefiningOp(), first))
+    return;
+  OpBuilder builder(first);
+  auto again =
+      createConstraint(builder, saved.getLoc(), saved.getResult(), saved.getSharding(), first);
+  again->setDiscardableAttr(kAgainAttr, builder.getUnitAttr());
+  saved.getResult().replaceUsesWithIf(again, [&](OpOperand &use) {
+    return use.getOwner() != again && use.getOwner()->hasAttr(kBackwardAttr);
+  });
+  ++numConstraints;
+}
+
+/// Gradients of one microbatch, where accumulators are sharded.
+void StrategyApplication::scatterGradients(FunctionOpInterface entry) {
+  SmallVector<std::pair<OpResult, ShardingAttr>> gradients;
+  entry.getFunctionBody().walk([&](Operation *op) {
+    if (auto names = op->getAttrOfType<ArrayAttr>(kGradientOfAttr))
+      for (auto [result, entry] : llvm::zip(op->getResults(), names))
+        if (auto parameter = dyn_cast<FlatSymbolRefAttr>(entry))
+          if (ShardingAttr sharding = parameters.lookup(parameter.getAttr()).gradient)
+            gradients.push_back({result, sharding});
+  });
+  for (auto [result, sharding] : gradients)
+    constrainResult(result, sharding);
 }
 
 /// Results stay sharded as the values that are returned; an updated state as the state.
@@ -193,7 +221,9 @@ void StrategyApplication::planResults(FunctionOpInterface entry) {
 }
 
 void StrategyApplication::apply(FunctionOpInterface entry) {
+  BlockRuns runs(entry.getFunctionBody().front());
   SmallVector<ShardingAttr> shardings;
+  SmallVector<ParameterGather> gathers;
   for (unsigned index = 0; index < entry.getNumArguments(); ++index) {
     auto given = entry.getArgAttrOfType<ShardingAttr>(index, CleaveDialect::kShardingAttr);
     auto state = entry.getArgAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr);
@@ -214,9 +244,13 @@ void StrategyApplication::apply(FunctionOpInterface entry) {
     Operation *copy = narrowingCopy(argument);
     if (copy)
       setSharding(copy->getResult(0), plan.stored);
-    gatherBeforeUse(copy ? copy->getResult(0) : Value(argument), plan.gathered);
+    bool again = options.reshardAfterForward && !tables.storage(/*optimizer=*/false).empty();
+    gathers.push_back(
+        {copy ? copy->getResult(0) : Value(argument), plan.stored, plan.gathered, again});
   }
   setArgumentShardings(entry, shardings);
+  numConstraints += gatherParameters(entry.getFunctionBody().front(), gathers, runs);
+  scatterGradients(entry);
 
   SmallVector<std::pair<OpResult, LogicalAxesAttr>> named;
   entry.getFunctionBody().walk([&](Operation *op) {
@@ -229,7 +263,7 @@ void StrategyApplication::apply(FunctionOpInterface entry) {
     if (auto type = dyn_cast<RankedTensorType>(result.getType()))
       tables.noteHeads(NameList(logical, type));
   for (auto [result, logical] : named)
-    constrain(result.getOwner(), result, logical);
+    constrain(result, logical, runs);
   planResults(entry);
 }
 
@@ -296,7 +330,11 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
                                axesInProgram(mesh->getLayoutMesh()));
     if (!tables)
       return mesh->emitError() << llvm::toString(tables.takeError());
-    StrategyApplication application(getOperation(), *mesh, *tables);
+    ApplyStrategyPassOptions options;
+    options.zero = zero;
+    options.reshardAfterForward = reshardAfterForward;
+    options.regatherActivations = regatherActivations;
+    StrategyApplication application(getOperation(), *mesh, *tables, options);
     if (failed(application.planStates()))
       return failure();
     bool hasEntry = false;

@@ -3,6 +3,7 @@
 
 #include "ReshardProblemBuilder.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 
 using namespace mlir;
@@ -43,7 +44,7 @@ private:
   void writeDemand(uint32_t demand);
   Value hubOf(uint32_t value, Operation *user, StringRef reason);
   Value copyOf(uint32_t value, const Layout &layout, Operation *user, StringRef reason);
-  Value reshard(OpBuilder &b, Value value, const Layout &layout, StringRef reason,
+  Value reshard(OpBuilder &b, uint32_t number, Value value, const Layout &layout, StringRef reason,
                 Operation *cause);
   ShardingAttr shardingFor(const Layout &layout);
   std::string reasonOfReduction(uint32_t value) const;
@@ -77,13 +78,15 @@ ShardingAttr ReshardWriter::shardingFor(const Layout &layout) {
 }
 
 /// Block, instance and location are those of the op that causes the reshard.
-Value ReshardWriter::reshard(OpBuilder &b, Value value, const Layout &layout, StringRef reason,
-                             Operation *cause) {
+Value ReshardWriter::reshard(OpBuilder &b, uint32_t number, Value value, const Layout &layout,
+                             StringRef reason, Operation *cause) {
   auto op = ReshardOp::create(b, cause->getLoc(), value, shardingFor(layout));
   op->setDiscardableAttr(CleaveDialect::kReasonAttr, b.getStringAttr(reason));
   for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
     if (Attribute attribute = cause->getDiscardableAttr(name))
       op->setDiscardableAttr(name, attribute);
+  if (builder.again.contains(number))
+    op->setDiscardableAttr(kAgainAttr, b.getUnitAttr());
   ++numReshards;
   return op;
 }
@@ -142,8 +145,8 @@ Value ReshardWriter::hubOf(uint32_t value, Operation *user, StringRef reason) {
     cause = producer;
   }
   numReductions += reduces;
-  return hub = reshard(b, made[value], layout, reduces ? reasonOfReduction(value) : reason.str(),
-                       cause);
+  return hub = reshard(b, value, made[value], layout,
+                       reduces ? reasonOfReduction(value) : reason.str(), cause);
 }
 
 Value ReshardWriter::copyOf(uint32_t value, const Layout &layout, Operation *user,
@@ -164,11 +167,11 @@ Value ReshardWriter::copyOf(uint32_t value, const Layout &layout, Operation *use
     reached.partial = solution.hub[value].partial;
     reached.partialKind = solution.hub[value].partialKind;
     if (reached != layout) // Keep it on coordinate 0 of the further axes.
-      result = reshard(b, copyOf(value, reached, user, reason), layout, reason, user);
+      result = reshard(b, value, copyOf(value, reached, user, reason), layout, reason, user);
     else if (Value hub = hubOf(value, user, reason); layout == solution.hub[value])
       return hub;
     else
-      result = reshard(b, hub, layout, reason, user);
+      result = reshard(b, value, hub, layout, reason, user);
   }
   copies[value].push_back({layout, result});
   return result;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -95,7 +96,7 @@ void MergeCollectivesPass::mergeEqual(Block &block) {
   llvm::DenseMap<Value, SmallVector<Operation *, 1>> seen;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto collective = dyn_cast<CollectiveOpInterface>(&op);
-    if (!collective || collective.isStart())
+    if (!collective || collective.isStart() || op.hasAttr(kAgainAttr))
       continue;
     auto &others = seen[collective.getTensorOperand()];
     Operation *equal = nullptr;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -38,8 +40,9 @@ namespace {
 /// Plans one block by the positions of its ops, then rewrites it.
 class Overlap {
 public:
-  Overlap(Block &block, int64_t prefetch, int64_t prefetchBytes)
-      : prefetch(prefetch), prefetchBytes(prefetchBytes) {
+  Overlap(Block &block, const OverlapCollectivesPassOptions &options)
+      : prefetch(std::max<int64_t>(options.prefetch, 0)), prefetchBytes(options.prefetchBytes),
+        operandBytes(options.operandBytes) {
     for (Operation &op : block) {
       positions[&op] = ops.size();
       ops.push_back(&op);
@@ -52,7 +55,10 @@ private:
     CollectiveOpInterface op;
     size_t start; ///< the start goes before the op at this position
     size_t done = 0;
-    bool isEarly; ///< there from the beginning: a parameter's
+    bool isEarly; ///< there from the beginning (a parameter's), or made again
+    int64_t resultBytes() { return bytesOf(op.getTensorResult().getType()); }
+    /// What is free when the wait is over.
+    int64_t freedBytes() { return bytesOf(op.getTensorOperand().getType()) - resultBytes(); }
   };
   void findSegments();
   void planStarts();
@@ -60,11 +66,12 @@ private:
   size_t earliestStart(CollectiveOpInterface op, bool isEarly) const;
   size_t firstUse(Value value) const;
   void holdBack();
+  void waitSooner();
   bool hasWorkBetween(size_t begin, size_t end) const {
     return workBefore[end] > workBefore[begin];
   }
 
-  int64_t prefetch, prefetchBytes;
+  int64_t prefetch, prefetchBytes, operandBytes;
   std::vector<Operation *> ops;
   llvm::DenseMap<Operation *, size_t> positions;
   /// Runs of ops of one block and instance: of each position its run, of each run its first work.
@@ -79,7 +86,8 @@ private:
 } // namespace
 
 /// Ops without a block (the embedding, the head) form runs of their own where there is work in
-/// them; else they belong to the run that they stand in.
+/// them; else they belong to the run that they stand in. So do a few between ops of one run; many
+/// lie between the two halves of a step.
 void Overlap::findSegments() {
   using Tag = std::pair<Attribute, Attribute>;
   auto tagOf = [](Operation *op) {
@@ -87,10 +95,16 @@ void Overlap::findSegments() {
                op->getDiscardableAttr(CleaveDialect::kInstanceAttr)};
   };
   // The next tagged op decides whether an untagged one stands inside a run.
+  constexpr size_t kFew = 8;
   std::vector<Tag> next(ops.size() + 1);
+  size_t untagged = 0;
   for (size_t i = ops.size(); i-- > 0;) {
     Tag tag = tagOf(ops[i]);
     next[i] = tag.second ? tag : next[i + 1];
+    untagged = tag.second ? 0 : untagged + isWork(ops[i]);
+    if (untagged == kFew)
+      for (size_t j = i; j < ops.size() && !tagOf(ops[j]).second; ++j)
+        next[j] = Tag();
   }
   Tag current;
   bool hasWork = false;
@@ -128,7 +142,7 @@ size_t Overlap::earliestStart(CollectiveOpInterface op, bool isEarly) const {
   if (!isEarly)
     return ready;
   size_t segment = segmentOf[firstUse(op.getTensorResult())];
-  size_t ahead = std::min<size_t>(segment, std::max<int64_t>(prefetch, 0));
+  size_t ahead = std::min<size_t>(segment, prefetch);
   return std::min(positions.lookup(op), std::max(ready, segmentBegin[segment - ahead]));
 }
 
@@ -138,11 +152,15 @@ void Overlap::planStarts() {
                      return isa<BlockArgument>(v) || early.contains(v);
                    });
     auto collective = dyn_cast<CollectiveOpInterface>(op);
-    if (isEarly && (collective || isa<MaskPaddingOp>(op)))
+    // Such as the narrow copy of a parameter.
+    bool isCopy = op->getNumOperands() == 1 && op->getNumRegions() == 0 && isPure(op);
+    if (isEarly && (collective || isCopy))
       early.insert(op->result_begin(), op->result_end());
     if (!collective || collective.isStart() ||
         collective.getCollectiveKind() == CollectiveKind::AllSlice)
       continue;
+    // What is gathered again is there since long.
+    isEarly |= op->hasAttr(kAgainAttr);
     planOf[op] = plans.size();
     plans.push_back({collective, earliestStart(collective, isEarly), 0, isEarly});
   }
@@ -161,7 +179,34 @@ void Overlap::planDones() {
   }
 }
 
-/// Puts off starts until at most `prefetchBytes` of early results wait at a time.
+/// Where the operand is larger than the result (a gradient that is scattered), it is held no longer
+/// than `prefetch` more runs, and at most `operandBytes` are held at a time, or one operand.
+void Overlap::waitSooner() {
+  SmallVector<Plan *> held;
+  int64_t bytes = 0;
+  for (Plan &plan : plans) {
+    if (plan.isEarly || plan.freedBytes() <= 0)
+      continue;
+    size_t last = segmentOf[plan.start] + 1 + prefetch;
+    if (last < segmentBegin.size())
+      plan.done = std::min(plan.done, std::max(plan.start, segmentBegin[last]));
+    llvm::erase_if(held, [&](Plan *other) {
+      if (other->done > plan.start)
+        return false;
+      bytes -= other->freedBytes();
+      return true;
+    });
+    held.push_back(&plan);
+    bytes += plan.freedBytes();
+    while (operandBytes >= 0 && bytes > operandBytes && held.size() > 1) {
+      held.front()->done = std::max(held.front()->start, std::min(held.front()->done, plan.start));
+      bytes -= held.front()->freedBytes();
+      held.erase(held.begin());
+    }
+  }
+}
+
+/// Puts off starts until at most `prefetchBytes` of early results wait at a time, or one result.
 void Overlap::holdBack() {
   if (prefetchBytes < 0)
     return;
@@ -173,16 +218,16 @@ void Overlap::holdBack() {
   auto key = [](const Plan *plan) { return std::make_pair(plan->done, plan->start); };
   llvm::sort(order, [&](const Plan *a, const Plan *b) { return key(a) < key(b); });
   for (Plan *plan : order) {
-    int64_t bytes = bytesOf(plan->op.getTensorResult().getType());
+    int64_t bytes = plan->resultBytes();
     while (plan->start < plan->done) {
       int64_t waiting = bytes;
       size_t next = plan->done;
       for (Plan *other : inFlight)
         if (other->start <= plan->start && plan->start < other->done) {
-          waiting += bytesOf(other->op.getTensorResult().getType());
+          waiting += other->resultBytes();
           next = std::min(next, other->done);
         }
-      if (waiting <= prefetchBytes)
+      if (waiting <= prefetchBytes || waiting == bytes)
         break;
       plan->start = next;
     }
@@ -197,6 +242,7 @@ unsigned Overlap::run() {
   planStarts();
   planDones();
   holdBack();
+  waitSooner();
   unsigned numSplit = 0;
   std::vector<SmallVector<Plan *, 1>> starts(ops.size()), dones(ops.size());
   for (Plan &plan : plans) {
@@ -233,8 +279,12 @@ struct OverlapCollectivesPass : cleave::impl::OverlapCollectivesPassBase<Overlap
     func::FuncOp function = getOperation();
     if (function.isExternal() || !function->hasAttr(CleaveDialect::kMeshAttr))
       return; // Not in local form.
+    OverlapCollectivesPassOptions options;
+    options.prefetch = prefetch;
+    options.prefetchBytes = prefetchBytes;
+    options.operandBytes = operandBytes;
     for (Block &block : function.getBody())
-      numSplit += Overlap(block, prefetch, prefetchBytes).run();
+      numSplit += Overlap(block, options).run();
   }
 };
 

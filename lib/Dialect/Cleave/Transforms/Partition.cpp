@@ -4,6 +4,7 @@
 #include "OpLayouts.h"
 #include "ReshardProblemBuilder.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
@@ -44,6 +45,7 @@ private:
   OpBuilder b;
   IRMapping mapping;
   llvm::DenseMap<std::tuple<Value, Attribute, Attribute>, Value> masked;
+  llvm::DenseMap<DictionaryAttr, DictionaryAttr> keptAttributes;
 };
 
 } // namespace
@@ -91,13 +93,27 @@ Value Partitioner::maskPadding(Operation *op, unsigned index, const OpLayouts &l
   return mask;
 }
 
+/// Without what is said of values in global form.
+static DictionaryAttr withoutGlobal(DictionaryAttr attributes) {
+  NamedAttrList kept(attributes);
+  for (StringRef name :
+       {StringRef(CleaveDialect::kShardingsAttr), StringRef(CleaveDialect::kLogicalAttr),
+        StringRef(CleaveDialect::kShardingRuleAttr), StringRef(kBackwardAttr),
+        StringRef(kGradientOfAttr)})
+    kept.erase(name);
+  return kept.getDictionary(attributes.getContext());
+}
+
 /// Gives new ops the block and instance of the op they come from, and takes away what their types
 /// say.
 void Partitioner::keepOrigin(Operation *from, Operation *firstNew) {
   for (Operation *op = firstNew; op; op = op->getNextNode()) {
-    op->removeDiscardableAttr(CleaveDialect::kShardingsAttr);
-    op->removeDiscardableAttr(CleaveDialect::kLogicalAttr);
-    op->removeDiscardableAttr(CleaveDialect::kShardingRuleAttr);
+    DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+    auto [kept, isNew] = keptAttributes.try_emplace(attributes);
+    if (isNew)
+      kept->second = withoutGlobal(attributes);
+    if (kept->second != attributes)
+      op->setDiscardableAttrs(kept->second);
     for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
       if (Attribute attribute = from->getDiscardableAttr(name))
         op->setDiscardableAttr(name, attribute);
@@ -110,8 +126,9 @@ LogicalResult Partitioner::partitionCollective(CollectiveOpInterface op) {
                            << "cleave-overlap-collectives comes after cleave-partition";
   Value local = createCollective(b, op->getLoc(), mapping.lookup(op.getTensorOperand()),
                                  stepOf(op, mesh), meshSym, mesh);
-  if (Attribute reason = op->getDiscardableAttr(CleaveDialect::kReasonAttr))
-    local.getDefiningOp()->setDiscardableAttr(CleaveDialect::kReasonAttr, reason);
+  for (StringRef name : {StringRef(CleaveDialect::kReasonAttr), StringRef(kAgainAttr)})
+    if (Attribute attribute = op->getDiscardableAttr(name))
+      local.getDefiningOp()->setDiscardableAttr(name, attribute);
   mapping.map(op.getTensorResult(), local);
   return success();
 }

@@ -315,6 +315,8 @@ LogicalResult ReshardProblemBuilder::addFixed(Operation *op) {
     return failure();
   Layout layout = isa<CollectiveOpInterface>(op) ? problem.values[number].planned
                                                  : problem.values[*resultNumber].planned;
+  if (op->hasAttr(kAgainAttr))
+    again.insert(*resultNumber);
   bool passes = isa<ShardingConstraintOp>(op) && op->hasAttr(kBackwardAttr);
   problem.demands.push_back(
       {number, layout, uint32_t(problem.ops.size()), passes ? *resultNumber : kNoValue});

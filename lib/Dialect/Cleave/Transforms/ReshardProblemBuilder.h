@@ -41,6 +41,8 @@ public:
   std::vector<mlir::Operation *> ops; ///< by op number
   std::vector<DemandSite> demandSites;
   llvm::DenseMap<mlir::Value, uint32_t> numbers;
+  /// Values whose reshards are not made one with equal ones before.
+  llvm::DenseSet<uint32_t> again;
   std::vector<mlir::Operation *> classSamples; ///< by class, its first op
 
 private:

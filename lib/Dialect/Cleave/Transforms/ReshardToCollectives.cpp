@@ -3,6 +3,7 @@
 
 #include "OpLayouts.h"
 #include "ReshardProblemBuilder.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "cleave/Layout/Collective.h"
 
@@ -60,7 +61,8 @@ struct ReshardToCollectivesPass
     for (const ReshardStep &step : planner.path(tensor.getShape(), bytes, from, reached)) {
       value = createCollective(b, op.getLoc(), value, step, meshSym, mesh);
       for (StringRef name :
-           {CleaveDialect::kReasonAttr, CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
+           {StringRef(CleaveDialect::kReasonAttr), StringRef(CleaveDialect::kBlockAttr),
+            StringRef(CleaveDialect::kInstanceAttr), StringRef(kAgainAttr)})
         if (Attribute attribute = op->getDiscardableAttr(name))
           value.getDefiningOp()->setDiscardableAttr(name, attribute);
       ++numCollectives;

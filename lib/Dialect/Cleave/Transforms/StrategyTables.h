@@ -54,6 +54,9 @@ public:
   /// Adds the axes over which parameters (or optimizer states) are stored to a layout. False if no
   /// dimension takes them.
   bool shardStorage(const NamedShape &shape, bool optimizer, Layout &layout);
+  /// True if gradients are added up sharded, as parameters or optimizer states are stored: from
+  /// ZeRO 2 on, and with fsdp.
+  bool scattersGradients() const { return zero_ >= 2 || !storage_.empty(); }
   /// `layout` without the axes over which parameters are stored.
   Layout gathered(const Layout &layout) const;
   /// Counts a layout that was there before towards the axes in use.

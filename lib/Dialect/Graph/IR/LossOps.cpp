@@ -64,12 +64,13 @@ struct CrossEntropyParts {
   Value alongVocabulary(Value row) { return b.broadcastBack(row, shape, {vocabulary}); }
   /// The log of the sum of the exponentials of each row.
   Value logSum();
+  /// Of each logit: it is the label's.
+  Value isTarget(Value labels);
 
   PrimitiveBuilder &b;
   SmallVector<int64_t> shape, rows; ///< `rows`: all dimensions but the vocabulary
   int64_t vocabulary;
   Value logits;
-  Value isTarget; ///< of each logit: it is the label's
 };
 
 CrossEntropyParts::CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op) : b(b) {
@@ -78,9 +79,12 @@ CrossEntropyParts::CrossEntropyParts(PrimitiveBuilder &b, CrossEntropyOp op) : b
   vocabulary = static_cast<int64_t>(shape.size()) - 1;
   llvm::append_range(rows, llvm::seq<int64_t>(0, vocabulary));
   logits = b.convert(op.getLogits(), computeType(type.getElementType()));
-  Type labelType = op.getLabels().getType().getElementType();
-  isTarget = b.compare(CompareDirection::EQ, b.iota(shape, labelType, vocabulary),
-                       alongVocabulary(op.getLabels()));
+}
+
+Value CrossEntropyParts::isTarget(Value labels) {
+  Type labelType = b.typeOf(labels).getElementType();
+  return b.compare(CompareDirection::EQ, b.iota(shape, labelType, vocabulary),
+                   alongVocabulary(labels));
 }
 
 Value CrossEntropyParts::logSum() {
@@ -116,7 +120,8 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value logSum = parts.logSum();
   Value zeros = b.splatLike(parts.logits, 0.0);
   Value target =
-      b.reduce(ReduceKind::Sum, b.select(parts.isTarget, parts.logits, zeros), {parts.vocabulary});
+      b.reduce(ReduceKind::Sum, b.select(parts.isTarget(getLabels()), parts.logits, zeros),
+               {parts.vocabulary});
   Value losses = b.subtract(logSum, target);
   Value counted = isCounted(b, getLabels(), static_cast<int64_t>(getIgnoreIndex()));
   losses = b.select(counted, losses, b.splatLike(losses, 0.0));
@@ -162,7 +167,7 @@ FailureOr<Value> CrossEntropyOp::operandGradient(OpBuilder &builder, unsigned op
   rowScale = b.select(counted, rowScale, b.splatLike(rowScale, 0.0));
   Value softmax = b.multiply(b.exp(b.subtract(parts.logits, parts.alongVocabulary(logSum))),
                              parts.alongVocabulary(rowScale));
-  Value oneHot =
-      b.select(parts.isTarget, parts.alongVocabulary(rowScale), b.splatLike(parts.logits, 0.0));
+  Value oneHot = b.select(parts.isTarget(getLabels()), parts.alongVocabulary(rowScale),
+                          b.splatLike(parts.logits, 0.0));
   return b.convert(b.subtract(softmax, oneHot), getLogits().getType().getElementType());
 }

@@ -179,6 +179,19 @@ Value *StepFusion::sharedConversion(Operation &op, const IRMapping &mapping) {
   return &conversions[{operand, op.getResult(0).getType()}];
 }
 
+/// What an accumulator's first sum adds to zero; null for other ops.
+static Value addendOfZero(Operation &op, const IRMapping &mapping) {
+  auto add = dyn_cast<graph::AddOp>(op);
+  if (!add || !isa<BlockArgument>(add.getLhs()))
+    return {};
+  auto start = mapping.lookupOrDefault(Value(add.getLhs())).getDefiningOp<graph::ConstantOp>();
+  auto elements = start ? dyn_cast<DenseElementsAttr>(start.getValue()) : DenseElementsAttr();
+  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()) ||
+      !elements.getSplatValue<APFloat>().isZero())
+    return {};
+  return mapping.lookup(Value(add.getRhs()));
+}
+
 LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) {
   IRMapping mapping;
   for (BlockArgument argument : function.getArguments()) {
@@ -203,6 +216,10 @@ LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) 
     Value *shared = sharedConversion(op, mapping);
     if (shared && *shared) {
       mapping.map(op.getResult(0), *shared);
+      continue;
+    }
+    if (Value addend = addendOfZero(op, mapping)) {
+      mapping.map(op.getResult(0), addend);
       continue;
     }
     Operation *clone = builder.clone(op, mapping);
@@ -272,6 +289,10 @@ LogicalResult StepFusion::run() {
   for (func::FuncOp function : {prologue, micro, update})
     if (function)
       function.erase();
+  // Zeros that sums began with.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(step.front())))
+    if (isa<graph::ConstantOp>(op) && op.use_empty())
+      op.erase();
   for (StateOp state : llvm::make_early_inc_range(module.getOps<StateOp>())) {
     if (isInternal(state)) {
       state.erase();

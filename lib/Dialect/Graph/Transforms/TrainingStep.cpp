@@ -9,6 +9,7 @@
 #include "FunctionWriter.h"
 #include "OriginMarker.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
@@ -352,6 +353,22 @@ LogicalResult TrainingStep::writePrologue() {
 // Micro
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Tells the op that makes a gradient which parameter's it is.
+void markGradient(Value gradient, StringRef parameter) {
+  auto result = dyn_cast<OpResult>(gradient);
+  if (!result)
+    return;
+  Operation *op = result.getOwner();
+  Builder builder(op->getContext());
+  SmallVector<Attribute> entries(op->getNumResults(), builder.getUnitAttr());
+  if (auto known = op->getAttrOfType<ArrayAttr>(kGradientOfAttr))
+    entries.assign(known.begin(), known.end());
+  entries[result.getResultNumber()] = FlatSymbolRefAttr::get(op->getContext(), parameter);
+  op->setDiscardableAttr(kGradientOfAttr, builder.getArrayAttr(entries));
+}
+} // namespace
+
 LogicalResult TrainingStep::writeMicro() {
   FunctionWriter writer(forward.function, kMicro);
   Location loc = forward.function.getLoc();
@@ -396,6 +413,7 @@ LogicalResult TrainingStep::writeMicro() {
   auto add = [&](OpBuilder &at, unsigned index, Value gradient) {
     PrimitiveBuilder b(at, gradient.getLoc());
     gradient = b.convert(gradient, computeTypeOf(forward.parameters[index]));
+    markGradient(gradient, forward.parameters[index].name);
     sums[index] = sums[index] ? b.add(sums[index], gradient) : gradient;
     found.set(index);
   };

@@ -36,7 +36,16 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
     dp too): on `embed` if it divides, else on the dimension without axes
     that wastes the least on padding (of equal ones the largest), else behind the axes of a
     sharded dimension whose blocks divide. A `cleave.sharding_constraint` before the first use gathers
-    the parameter over fsdp, once for all its uses.
+    the parameter over fsdp. With `reshard-after-forward` each half of each microbatch has a gather of its
+    own: one constraint with `cleave.again`, which keeps the gather from being made one with another, and
+    one that gathers. Where a backward half begins in the block in which the forward half ended it uses
+    what is there. Without it there is one gather for all uses but those of the update.
+
+    From `zero=2` on, and with fsdp, the gradient of each microbatch (`cleave.gradient_of`) is constrained
+    to the sharding in which it is added up.
+
+    With `regather-activations` values whose dimension `seq` is sharded are saved so: another constraint
+    with `cleave.again` stands before what the backward half uses of them.
 
     A strategy file overrides all this:
 
@@ -71,6 +80,10 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
            "JSON file with tables and constraints">,
     Option<"zero", "zero", "int", "0",
            "Stage of ZeRO over dp: 1, 2 store optimizer states sharded, 3 parameters too">,
+    Option<"reshardAfterForward", "reshard-after-forward", "bool", "true",
+           "Let gathered parameters go after the forward half and gather them again for the backward half">,
+    Option<"regatherActivations", "regather-activations", "bool", "false",
+           "Save sequence-sharded activations sharded and gather them again for the backward half">,
   ];
   let statistics = [Statistic<"numConstraints", "constraints", "Constraints inserted">];
   let dependentDialects = ["::cleave::CleaveDialect"];
@@ -274,15 +287,20 @@ def OverlapCollectivesPass : Pass<"cleave-overlap-collectives", "::mlir::func::F
   let description = [{
     In local form: splits a collective into its start, right after its operand is there, and
     `cleave.done`, right before the first use, where other work lies in between. Collectives of
-    values that are there from the beginning (gathers of parameters) start no earlier than
-    `prefetch` repeated blocks (`cleave.instance`) before their use, and no earlier than leaves at
-    most `prefetch-bytes` of such results waiting.
+    values that are there from the beginning (gathers of parameters), and those that are made again for a
+    backward half (`cleave.again`), start no earlier than `prefetch` repeated blocks
+    (`cleave.instance`) before their use, and no earlier than leaves at most `prefetch-bytes` of such
+    results waiting, or one. Where the operand is larger than the result (a gradient that is scattered)
+    the wait comes at most `prefetch` blocks after that of the start, and no more than `operand-bytes` of
+    operands, or one, are held by started collectives.
   }];
   let options = [
     Option<"prefetch", "prefetch", "int64_t", "1",
            "Blocks by which a parameter's collective may run ahead of its use">,
-    Option<"prefetchBytes", "prefetch-bytes", "int64_t", "-1",
+    Option<"prefetchBytes", "prefetch-bytes", "int64_t", "2147483648",
            "Bytes of prefetched results that may wait at a time; -1 for no bound">,
+    Option<"operandBytes", "operand-bytes", "int64_t", "268435456",
+           "Bytes that started collectives hold but would free; -1 for no bound">,
   ];
   let statistics = [Statistic<"numSplit", "split", "Collectives split into start and done">];
   let dependentDialects = ["::cleave::CleaveDialect"];
