@@ -474,6 +474,24 @@ cleave_status *cleave_session_run(cleave_session *session, const char *entry) {
   });
 }
 
+cleave_status *cleave_session_run_checked(cleave_session *session, const char *entry, char **text) {
+  return guard([&]() -> Status {
+    CLEAVE_RETURN_IF_ERROR(required({{"session", session}, {"entry", entry}, {"text", text}}));
+    CLEAVE_ASSIGN_OR_RETURN(std::string json, session->value->runChecked(entry));
+    *text = copyText(json);
+    return absl::OkStatus();
+  });
+}
+
+cleave_status *cleave_session_allocated_bytes(cleave_session *session, uint32_t device,
+                                              uint64_t *bytes) {
+  return guard([&]() -> Status {
+    CLEAVE_RETURN_IF_ERROR(required({{"session", session}, {"bytes", bytes}}));
+    CLEAVE_ASSIGN_OR_RETURN(*bytes, session->value->allocatedBytes(device));
+    return absl::OkStatus();
+  });
+}
+
 cleave_status *cleave_session_profile_json(cleave_session *session, const char *entry,
                                            char **text) {
   return guard([&]() -> Status {

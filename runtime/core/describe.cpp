@@ -15,6 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char *const kStateKinds[] = {"weight", "gradient", "optimizer", "cache", "other"};
+const char *const kScratchKinds[] = {"weights", "gradients", "activations", "communication",
+                                     "unused"};
 const char *const kReductions[] = {"sum", "max", "min"};
 
 /// Axes as strategy files name them: `tp`, or a part like `tp:(1)2`.
@@ -119,6 +121,25 @@ private:
     add("scratch", fb::Region::Scratch);
     add("workspace", fb::Region::Workspace);
     m["total"] = total;
+    Json states = Json::object();
+    uint64_t named = 0;
+    for (const StateInfo &state : executable_.states()) {
+      Json &bytes = states[kStateKinds[size_t(state.kind)]];
+      bytes = (bytes.is_null() ? 0 : bytes.get<uint64_t>()) + state.tensor.bytes;
+      named += state.tensor.bytes;
+    }
+    states["alignment"] = entry_.regionBytes[size_t(fb::Region::State)] - named;
+    m["state_by_kind"] = std::move(states);
+    if (const auto *uses = entry_.schema->scratch_uses()) {
+      Json fullest = Json::object(), most = Json::object();
+      for (const fb::ScratchUse *use : *uses) {
+        fullest[kScratchKinds[size_t(use->kind())]] = use->fullest();
+        most[kScratchKinds[size_t(use->kind())]] = use->most();
+      }
+      m["scratch_by_kind"] = std::move(fullest);
+      m["scratch_most_by_kind"] = std::move(most);
+      m["gradients_held"] = entry_.schema->gradient_bytes();
+    }
     return m;
   }
 
@@ -227,6 +248,31 @@ std::string Executable::describeJson() const {
       {"kernel_objects", std::move(objects)},
       {"token_limit", root_->token_limit()}};
   // Bytes that are not UTF-8 are replaced: the text is for reading.
+  return root.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Executable::notFiniteJson(const EntryInfo &entry,
+                                      const std::vector<hal::NotFinite> &found) const {
+  Json list = Json::array();
+  for (size_t i = 0; i < found.size();) {
+    uint32_t index = found[i].command;
+    const fb::Instr &instr = *entry.schema->instrs()->Get(index);
+    Json devices = Json::array();
+    uint64_t values = 0;
+    bool fromFinite = false;
+    for (; i < found.size() && found[i].command == index; ++i) {
+      devices.push_back(found[i].device);
+      values += found[i].values;
+      fromFinite |= found[i].fromFinite;
+    }
+    Json j = {{"instruction", index},    {"operation", operationName(instr)},
+              {"site", siteName(instr)}, {"devices", std::move(devices)},
+              {"values", values},        {"from_finite", fromFinite}};
+    if (const fb::Launch *launch = instr.op_as_Launch())
+      j["kernel"] = textOf(root_->kernels()->Get(launch->kernel())->description());
+    list.push_back(std::move(j));
+  }
+  Json root = {{"entry", entry.name}, {"not_finite", std::move(list)}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -247,6 +247,12 @@ Status Executable::verifyKernels() {
       return absl::DataLossError(absl::StrCat(where, " has ", k.scalars(), " scalars but ",
                                               count(k.scalar_min()), " lower and ",
                                               count(k.scalar_max()), " upper limits"));
+    if (count(k.dtypes()) != 0 && count(k.dtypes()) != k.buffers())
+      return absl::DataLossError(absl::StrCat(where, " has ", k.buffers(), " buffers but ",
+                                              count(k.dtypes()), " element types"));
+    for (flatbuffers::uoffset_t b = 0; b < count(k.dtypes()); ++b)
+      if (!isKnown(DType(k.dtypes()->Get(b))))
+        return absl::DataLossError(where + " has a buffer of unknown element type");
     for (flatbuffers::uoffset_t b = 0; b < k.buffers(); ++b)
       if (fb::Access(k.access()->Get(b)) > fb::Access::MAX)
         return absl::DataLossError(where + " has a buffer of unknown access");
@@ -330,6 +336,18 @@ Status Executable::verifyEntry(const fb::Entry &schema) {
   CLEAVE_RETURN_IF_ERROR(check("the stash region", fb::Region::Stash, 0));
   CLEAVE_RETURN_IF_ERROR(check("the scratch region", fb::Region::Scratch, 0));
   CLEAVE_RETURN_IF_ERROR(check("the workspace region", fb::Region::Workspace, 0));
+  if (schema.scratch_uses()) {
+    Checked sum(0);
+    for (const fb::ScratchUse *use : *schema.scratch_uses()) {
+      if (use->kind() > fb::ScratchKind::MAX)
+        return absl::DataLossError(
+            absl::StrCat(where, " uses scratch for the unknown kind ", int(use->kind())));
+      sum = sum + Checked(use->fullest());
+    }
+    if (!sum.equals(schema.scratch_bytes()))
+      return absl::DataLossError(absl::StrCat(where, " has ", schema.scratch_bytes(),
+                                              " bytes of scratch, but its uses say ", sum.value()));
+  }
   entries_.push_back(std::move(entry));
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 
 #include "core/container.h"
 #include "core/tensor.h"
+#include "hal/hal.h"
 
 namespace cleave::rt {
 
@@ -52,6 +53,9 @@ public:
   std::string profileJson(const EntryInfo &entry,
                           const std::vector<std::vector<uint64_t>> &nanoseconds,
                           double milliseconds) const;
+
+  /// Instructions that gave infinities or NaNs, in list order, as JSON text.
+  std::string notFiniteJson(const EntryInfo &entry, const std::vector<hal::NotFinite> &found) const;
 
 private:
   static StatusOr<std::shared_ptr<const Executable>> fromBytes(std::shared_ptr<Bytes> bytes);

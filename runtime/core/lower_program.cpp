@@ -245,6 +245,9 @@ std::vector<hal::KernelDecl> kernelDecls(const Executable &executable) {
     hal::KernelDecl decl;
     decl.symbol = kernel->symbol()->str();
     decl.scalars = kernel->scalars();
+    if (kernel->dtypes())
+      for (fb::DType type : *kernel->dtypes())
+        decl.dtypes.push_back(type);
     for (flatbuffers::uoffset_t b = 0; b < kernel->buffers(); ++b) {
       decl.bufferBytes.push_back(kernel->buffer_bytes()->Get(b));
       switch (fb::Access(kernel->access()->Get(b))) {

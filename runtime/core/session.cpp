@@ -357,15 +357,15 @@ Status Session::checkReady(const EntryState &entry) const {
   return absl::OkStatus();
 }
 
-Status Session::run(absl::string_view entryName) {
-  std::lock_guard<std::mutex> lock(mutex_);
+StatusOr<Session::EntryState *> Session::prepareRun(absl::string_view entryName,
+                                                    hal::Bindings &bindings) {
   CLEAVE_ASSIGN_OR_RETURN(EntryState * entry, prepare(entryName));
   CLEAVE_RETURN_IF_ERROR(
       annotate(checkReady(*entry), absl::StrCat("entry '", printable(entryName), "'")));
   if (options_.poison)
     for (Buffers *buffers : {&entry->outputs, &scratch_, &workspace_})
       CLEAVE_RETURN_IF_ERROR(poisonBuffers(*buffers));
-  hal::Bindings bindings(states_.size());
+  bindings.resize(states_.size());
   for (size_t d = 0; d < bindings.size(); ++d) {
     auto bind = [&](fb::Region region, Buffers &buffers) {
       bindings[d][size_t(region)] = buffers[d].get();
@@ -377,12 +377,40 @@ Status Session::run(absl::string_view entryName) {
     bind(fb::Region::Scratch, scratch_);
     bind(fb::Region::Workspace, workspace_);
   }
+  return entry;
+}
+
+Status Session::run(absl::string_view entryName) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  hal::Bindings bindings;
+  CLEAVE_ASSIGN_OR_RETURN(EntryState * entry, prepareRun(entryName, bindings));
   auto start = std::chrono::steady_clock::now();
   Status status = entry->program->run(bindings);
   entry->milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   entry->hasRun = status.ok();
   return annotate(status, absl::StrCat("entry '", printable(entryName), "'"));
+}
+
+StatusOr<std::string> Session::runChecked(absl::string_view entryName) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  hal::Bindings bindings;
+  CLEAVE_ASSIGN_OR_RETURN(EntryState * entry, prepareRun(entryName, bindings));
+  auto found = entry->program->runChecked(bindings);
+  entry->hasRun = found.ok();
+  if (!found.ok())
+    return annotate(found.status(), absl::StrCat("entry '", printable(entryName), "'"));
+  return executable_->notFiniteJson(*entry->info, *found);
+}
+
+StatusOr<uint64_t> Session::allocatedBytes(uint32_t device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!driver_)
+    return absl::FailedPreconditionError("the session is closed");
+  if (device >= driver_->numDevices())
+    return absl::InvalidArgumentError(
+        absl::StrCat("device ", device, " of ", driver_->numDevices()));
+  return driver_->allocatedBytes(device);
 }
 
 StatusOr<std::string> Session::profileJson(absl::string_view entryName) {

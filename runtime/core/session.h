@@ -49,6 +49,11 @@ public:
   Status setState(absl::string_view name, const HostArray &array);
   Status setInput(absl::string_view entry, absl::string_view name, const HostArray &array);
   Status run(absl::string_view entry);
+  /// The same, looking at what every instruction gives; says as JSON text which gave infinities or
+  /// NaNs.
+  StatusOr<std::string> runChecked(absl::string_view entry);
+  /// Bytes that a device's buffers take now.
+  StatusOr<uint64_t> allocatedBytes(uint32_t device);
   /// Assembles the global array, row-major, in the tensor's type. `bytes` must be its size. `entry`
   /// is not looked at for states.
   Status read(TensorKind kind, absl::string_view entry, absl::string_view name,
@@ -93,6 +98,8 @@ private:
   Status checkArray(const TensorInfo &tensor, const HostArray &array, bool convertible) const;
   Status checkTokens(const TensorInfo &tensor, const HostArray &array) const;
   Status checkReady(const EntryState &entry) const;
+  /// The entry with all that it needs, and the buffers that are its regions.
+  StatusOr<EntryState *> prepareRun(absl::string_view entry, hal::Bindings &bindings);
   Status poisonBuffers(Buffers &buffers);
 
   std::shared_ptr<const Executable> executable_;

@@ -129,6 +129,7 @@ struct KernelDecl {
   std::vector<uint64_t> bufferBytes;
   std::vector<Access> access;
   uint32_t scalars = 0;
+  std::vector<DType> dtypes = {}; ///< of the buffers; empty: not known
 };
 struct KernelImage {
   std::string isa;
@@ -154,12 +155,24 @@ struct ProgramDesc {
 /// be null.
 using Bindings = std::vector<std::array<Buffer *, kNumRegions>>;
 
+/// A command that gave infinities or NaNs on a device.
+struct NotFinite {
+  uint32_t device = 0, command = 0;
+  uint64_t values = 0;
+  bool fromFinite = false; ///< it read none
+};
+
 /// A program made ready by its driver.
 class Program {
 public:
   virtual ~Program() = default;
   /// Runs all commands and returns when they are done.
   virtual Status run(const Bindings &bindings) = 0;
+  /// Runs all commands one by one and looks for infinities and NaNs in what each gives, padding
+  /// included. Slow; the results are those of run().
+  virtual StatusOr<std::vector<NotFinite>> runChecked(const Bindings &) {
+    return absl::UnimplementedError("the driver can not check results");
+  }
   /// Nanoseconds that each command of each device took in the last run, waiting not counted; for a
   /// collective its share of the common work. Empty if the driver was not asked to profile.
   virtual std::vector<std::vector<uint64_t>> timings() const { return {}; }
@@ -190,6 +203,8 @@ public:
 
   /// A buffer of unspecified content, aligned to 64 bytes or more.
   virtual StatusOr<std::unique_ptr<Buffer>> allocate(uint32_t device, uint64_t bytes) = 0;
+  /// Bytes of all buffers that live on a device now.
+  virtual uint64_t allocatedBytes(uint32_t device) const = 0;
   virtual Status upload(Buffer &buffer, uint64_t offset, std::span<const uint8_t> data) = 0;
   virtual Status download(Buffer &buffer, uint64_t offset, std::span<uint8_t> data) = 0;
   /// Sets bytes of a buffer to one value.

@@ -100,6 +100,22 @@ std::vector<Summary> summarize(const json::Object &entry) {
   return result;
 }
 
+/// What collectives send over one axis, or several together.
+struct Traffic {
+  int64_t count = 0, smallCount = 0;
+  double ringBytes = 0; ///< of each device
+};
+
+std::map<std::string, Traffic> trafficByAxes(const json::Object &entry) {
+  std::map<std::string, Traffic> traffic;
+  for (const Summary &group : summarize(entry)) {
+    Traffic &axes = traffic[group.axes];
+    (group.small ? axes.smallCount : axes.count) += group.count;
+    axes.ringBytes += group.ringBytes;
+  }
+  return traffic;
+}
+
 void addSummary(json::Object &entry) {
   json::Array list;
   for (const Summary &group : summarize(entry))
@@ -109,6 +125,13 @@ void addSummary(json::Object &entry) {
                                 {"ring_bytes", group.ringBytes},
                                 {"small", group.small}});
   entry["collective_summary"] = std::move(list);
+  json::Array axes;
+  for (const auto &[name, traffic] : trafficByAxes(entry))
+    axes.push_back(json::Object{{"axes", name},
+                                {"count", traffic.count},
+                                {"small_count", traffic.smallCount},
+                                {"ring_bytes", traffic.ringBytes}});
+  entry["traffic_by_axes"] = std::move(axes);
 }
 
 void printTensor(const json::Object &tensor) {
@@ -120,7 +143,45 @@ void printTensor(const json::Object &tensor) {
   llvm::outs() << "\n";
 }
 
-void printEntry(const json::Object &entry, const json::Object &root) {
+/// By region, states and scratch by kind: the numbers of every level add up to the one above.
+void printMemory(const json::Object &memory) {
+  llvm::outs() << "  memory per device\n";
+  auto line = [](llvm::StringRef name, int64_t bytes, unsigned indent) {
+    if (bytes)
+      llvm::outs() << std::string(indent, ' ') << llvm::left_justify(name, 20 - indent) << ' '
+                   << llvm::right_justify(bytesText(bytes), 12);
+    return bytes != 0;
+  };
+  auto regionLine = [&](const char *region) {
+    if (line(region, number(memory, region), 4))
+      llvm::outs() << "\n";
+  };
+  regionLine("state");
+  if (const json::Object *states = memory.getObject("state_by_kind"))
+    for (const char *kind : {"weight", "optimizer", "gradient", "cache", "other", "alignment"})
+      if (line(kind, number(*states, kind), 6))
+        llvm::outs() << "\n";
+  for (const char *region : {"input", "output", "stash", "scratch"})
+    regionLine(region);
+  if (const json::Object *scratch = memory.getObject("scratch_by_kind")) {
+    const json::Object &most = *memory.getObject("scratch_most_by_kind");
+    for (const char *kind : {"weights", "gradients", "activations", "communication", "unused"}) {
+      int64_t fullest = number(*scratch, kind), peak = number(most, kind);
+      if (!peak)
+        continue;
+      llvm::outs() << llvm::formatv("      {0,-14} {1,12}", kind, bytesText(fullest));
+      if (peak != fullest)
+        llvm::outs() << ", at another time " << bytesText(peak);
+      llvm::outs() << "\n";
+    }
+  }
+  for (const char *region : {"workspace", "total"})
+    regionLine(region);
+  if (int64_t held = number(memory, "gradients_held"))
+    llvm::outs() << "    gradients that the optimizer reads: " << bytesText(held) << "\n";
+}
+
+void printEntry(const json::Object &entry) {
   llvm::outs() << "entry " << text(entry, "name") << ": " << number(entry, "instructions")
                << " instructions\n";
   for (const char *part : {"inputs", "outputs"}) {
@@ -129,19 +190,8 @@ void printEntry(const json::Object &entry, const json::Object &root) {
       for (const json::Value &tensor : *tensors)
         printTensor(*tensor.getAsObject());
   }
-  llvm::outs() << "  memory per device\n";
-  std::map<std::string, int64_t> kinds;
-  if (const json::Array *states = root.getArray("states"))
-    for (const json::Value &value : *states) {
-      const json::Object &state = *value.getAsObject();
-      kinds[text(state, "kind")] += number(state, "bytes_per_device");
-    }
-  for (auto &[kind, bytes] : kinds)
-    llvm::outs() << llvm::formatv("    {0,-12} {1,12}\n", kind, bytesText(bytes));
   if (const json::Object *memory = entry.getObject("memory_per_device"))
-    for (const char *region : {"input", "output", "stash", "scratch", "workspace", "total"})
-      if (int64_t bytes = number(*memory, region))
-        llvm::outs() << llvm::formatv("    {0,-12} {1,12}\n", region, bytesText(bytes));
+    printMemory(*memory);
 
   std::vector<Summary> groups = summarize(entry);
   llvm::outs() << "  collectives" << (groups.empty() ? ": none\n" : "\n");
@@ -152,6 +202,9 @@ void printEntry(const json::Object &entry, const json::Object &root) {
         group.count, bytesText(group.ringBytes), group.small ? "  (payloads up to 64 bytes)" : "");
     total += group.ringBytes;
   }
+  for (const auto &[axes, traffic] : trafficByAxes(entry))
+    llvm::outs() << llvm::formatv("    {0,-18} over {1,-10} {2,5}    {3,12}\n", "all", axes,
+                                  traffic.count + traffic.smallCount, bytesText(traffic.ringBytes));
   if (!groups.empty())
     llvm::outs() << llvm::formatv("    total {0}\n", bytesText(total));
 
@@ -174,7 +227,7 @@ void printInspection(const json::Object &root, llvm::StringRef only) {
   llvm::outs() << "compiled by " << text(root, "compiler") << ": " << text(root, "command") << "\n";
   for (const json::Value &entry : *root.getArray("entries"))
     if (only.empty() || only == text(*entry.getAsObject(), "name"))
-      printEntry(*entry.getAsObject(), root);
+      printEntry(*entry.getAsObject());
   llvm::outs() << "kernels: " << root.getArray("kernels")->size();
   for (const json::Value &object : *root.getArray("kernel_objects"))
     llvm::outs() << "  " << text(*object.getAsObject(), "isa") << " "

@@ -220,53 +220,6 @@ Oracle::evaluate(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTensor
   return outputs;
 }
 
-/// `graph.exp in layer 3, with result tensor<2x4xf32>`.
-static std::string describeOp(mlir::Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << op->getName();
-  auto block = op->getAttrOfType<mlir::StringAttr>("cleave.block");
-  auto instance = op->getAttrOfType<mlir::IntegerAttr>("cleave.instance");
-  if (block && instance)
-    os << " in " << block.getValue() << " " << instance.getInt();
-  os << ", with result " << op->getResult(0).getType();
-  return text;
-}
-
-llvm::Expected<std::string> Oracle::firstOverflow(llvm::ArrayRef<HostTensor> inputs,
-                                                  const std::vector<HostTensor> &states) {
-  auto given = arguments(inputs, &states, "", /*needsWeights=*/false);
-  if (!given)
-    return given.takeError();
-  // Infinities that a program writes down, as masks, are no overflow: the first op with finite
-  // operands is, or else the first that makes a NaN where there was none.
-  mlir::Operation *overflow = nullptr, *invalid = nullptr;
-  auto holds = [](llvm::ArrayRef<const interpreter::Tensor *> tensors, auto is) {
-    return llvm::any_of(tensors, [&](const interpreter::Tensor *tensor) {
-      return tensor && llvm::any_of(tensor->floats, is);
-    });
-  };
-  auto isNan = [](double x) { return std::isnan(x); };
-  auto isNotFinite = [](double x) { return !std::isfinite(x); };
-  interpreter::Options options;
-  options.round = true;
-  options.observe = [&](mlir::Operation *op, auto operands, auto results) {
-    if (!overflow && op->getNumOperands() > 0 && holds(results, isNotFinite) &&
-        !holds(operands, isNotFinite))
-      overflow = op;
-    if (!invalid && holds(results, isNan) && !holds(operands, isNan))
-      invalid = op;
-  };
-  std::string text;
-  auto results = collecting(context_.get(), text, [&] {
-    return interpreter::interpretGlobal(function_, *given, options);
-  });
-  if (mlir::failed(results))
-    return makeError("the float64 oracle failed: " + text);
-  mlir::Operation *first = overflow ? overflow : invalid;
-  return first ? describeOp(first) : std::string();
-}
-
 llvm::Expected<Executable> Oracle::compileUnsharded() {
   CompileOptions options;
   options.mesh = "dp=1";

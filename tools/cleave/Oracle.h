@@ -37,10 +37,6 @@ public:
   llvm::Expected<std::vector<std::vector<double>>>
   evaluate(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTensor> *states,
            llvm::StringRef weights, llvm::ArrayRef<cleave_tensor_info> infos);
-  /// The op that makes an infinity or NaN of finite numbers first, in float64 rounded to the types
-  /// of the program after every op; "" if there is none.
-  llvm::Expected<std::string> firstOverflow(llvm::ArrayRef<HostTensor> inputs,
-                                            const std::vector<HostTensor> &states);
   /// The program for a mesh of one device.
   llvm::Expected<Executable> compileUnsharded();
 

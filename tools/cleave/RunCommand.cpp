@@ -38,7 +38,8 @@ static void printProfile(const llvm::json::Value &profile) {
 }
 
 static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs, double best,
-                        uint32_t devices, std::optional<llvm::json::Value> profile) {
+                        llvm::ArrayRef<uint64_t> memory, std::optional<llvm::json::Value> profile) {
+  size_t devices = memory.size();
   if (args.json) {
     llvm::json::Object tensors;
     for (const HostTensor &tensor : outputs) {
@@ -51,6 +52,7 @@ static void printReport(const RunArgs &args, llvm::ArrayRef<HostTensor> outputs,
     llvm::json::Object report{{"devices", devices},
                               {"runs", args.repeat},
                               {"best_seconds", best},
+                              {"allocated_bytes_per_device", llvm::json::Array(memory)},
                               {"outputs", std::move(tensors)}};
     if (args.inputs.empty())
       report["input_seed"] = args.seed;
@@ -151,9 +153,11 @@ int cleave::tool::runCommand(const RunArgs &args) {
       return fail(read.takeError());
     profile = std::move(*read);
   }
+  auto memory = session->allocatedBytes(cleave_executable_num_devices(executable->get()));
+  if (!memory)
+    return fail(memory.takeError());
   if (llvm::Error error = session->close())
     return fail(std::move(error));
-  printReport(args, results, best, cleave_executable_num_devices(executable->get()),
-              std::move(profile));
+  printReport(args, results, best, *memory, std::move(profile));
   return kSuccess;
 }

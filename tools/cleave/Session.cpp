@@ -300,6 +300,24 @@ llvm::Error Session::run(const std::string &entry) {
   return toError(cleave_session_run(handle_.get(), entry.c_str()));
 }
 
+llvm::Expected<llvm::json::Value> Session::runChecked(const std::string &entry) {
+  char *text = nullptr;
+  if (llvm::Error error = toError(cleave_session_run_checked(handle_.get(), entry.c_str(), &text)))
+    return error;
+  llvm::Expected<llvm::json::Value> result = llvm::json::parse(text);
+  cleave_string_free(text);
+  return result;
+}
+
+llvm::Expected<std::vector<uint64_t>> Session::allocatedBytes(uint32_t devices) {
+  std::vector<uint64_t> result(devices);
+  for (uint32_t device = 0; device < devices; ++device)
+    if (llvm::Error error =
+            toError(cleave_session_allocated_bytes(handle_.get(), device, &result[device])))
+      return error;
+  return result;
+}
+
 llvm::Expected<llvm::json::Value> Session::profile(const std::string &entry) {
   char *text = nullptr;
   if (llvm::Error error = toError(cleave_session_profile_json(handle_.get(), entry.c_str(), &text)))

@@ -73,6 +73,10 @@ public:
   llvm::Error setState(const HostTensor &tensor);
   llvm::Error setInput(const std::string &entry, const HostTensor &tensor);
   llvm::Error run(const std::string &entry);
+  /// The same, looking at what every instruction gives: those that gave infinities or NaNs.
+  llvm::Expected<llvm::json::Value> runChecked(const std::string &entry);
+  /// Bytes that the buffers of each device take now.
+  llvm::Expected<std::vector<uint64_t>> allocatedBytes(uint32_t devices);
   /// Where the time of the last run went; for sessions that profile.
   llvm::Expected<llvm::json::Value> profile(const std::string &entry);
   llvm::Expected<HostTensor> output(const std::string &entry, const cleave_tensor_info &info);

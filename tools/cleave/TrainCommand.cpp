@@ -3,6 +3,7 @@
 
 #include "Commands.h"
 #include "Diagnostics.h"
+#include "Findings.h"
 #include "Oracle.h"
 #include "TrainingProgram.h"
 
@@ -89,8 +90,12 @@ private:
   llvm::Expected<double> evaluate();
   /// The error that ends a run whose numbers overflow.
   llvm::Error notFinite(const llvm::Twine &what);
-  /// Does the run again up to the failed step, or one before, and says which op overflowed.
+  /// Does the run again up to the failed step, and says which instruction of it, or of the step
+  /// before, first gave an infinity or NaN.
   llvm::Expected<std::string> findOverflow(uint64_t failedStep);
+  /// The next step, looking at what every instruction gives.
+  llvm::Expected<Findings> checkedStep();
+  void advance();
   llvm::Error restart();
   Schedule schedule() const;
   std::map<std::string, std::string> settings() const;
@@ -118,6 +123,7 @@ private:
   double seconds_ = 0; ///< of all steps, without evaluation and checkpoints
   StepResult last_;
   std::optional<double> evaluationLoss_;
+  std::optional<std::vector<uint64_t>> allocated_; ///< bytes of each device, at the end
 };
 
 Schedule Run::schedule() const {
@@ -342,10 +348,14 @@ llvm::Expected<StepResult> Run::doStep() {
   llvm::Expected<StepResult> result = program_->step(tokens_, values);
   if (!result)
     return result;
+  advance();
+  return result;
+}
+
+void Run::advance() {
   ++progress_.step;
   progress_.dataPosition += program_->batch();
   progress_.tokensSeen += program_->batch() * program_->sequence();
-  return result;
 }
 
 llvm::Error Run::train() {
@@ -441,38 +451,57 @@ llvm::Error Run::restart() {
   return program_->restore(*checkpoint);
 }
 
+llvm::Expected<Findings> Run::checkedStep() {
+  Hyperparameters values = prepareStep();
+  llvm::Expected<json::Value> report = program_->checkedStep(tokens_, values);
+  if (!report)
+    return report.takeError();
+  advance();
+  return readFindings(*report);
+}
+
 llvm::Expected<std::string> Run::findOverflow(uint64_t failedStep) {
-  constexpr double kMostOperations = 2e9, kMostSeconds = 300;
-  auto oracle = Oracle::create(*executable_, "train_step");
-  if (!oracle)
-    return oracle.takeError();
-  if ((*oracle)->operations() > kMostOperations)
-    return makeError("the program is too large to interpret");
+  constexpr double kMostSeconds = 300;
   if (seconds_ > kMostSeconds)
     return makeError("doing the steps again would take too long");
-  // A failed step may have found states that the update of the one before had made infinite.
-  for (uint64_t back : {1, 2}) {
-    if (llvm::Error error = restart())
-      return error;
-    if (progress_.step + back > failedStep)
-      return std::string("the states that the run began with are not finite");
-    while (progress_.step + back < failedStep)
-      if (llvm::Expected<StepResult> result = doStep(); !result)
-        return result.takeError();
+  if (llvm::Error error = restart())
+    return error;
+  auto isBroken = [&]() -> llvm::Expected<bool> {
     llvm::Expected<std::vector<HostTensor>> states = program_->states();
     if (!states)
       return states.takeError();
-    if (llvm::any_of(*states, [](const HostTensor &t) { return t.firstNotFinite().has_value(); }))
-      continue;
-    Hyperparameters values = prepareStep();
-    llvm::Expected<std::string> op =
-        (*oracle)->firstOverflow(program_->inputs(tokens_, values), *states);
-    if (!op)
-      return op.takeError();
-    if (op->empty())
-      return makeError("the unsharded program stays finite");
-    return "the first op to overflow, in step " + std::to_string(progress_.step + 1) + ", is " +
-           *op;
+    return llvm::any_of(*states,
+                        [](const HostTensor &t) { return t.firstNotFinite().has_value(); });
+  };
+  llvm::Expected<bool> broken = isBroken();
+  if (!broken)
+    return broken.takeError();
+  if (*broken)
+    return std::string("the states that the run began with are not finite");
+  // The step may have failed on states that the update of the one before made infinite. What gives
+  // infinities in a good step too, in padding or for a mask, is no fault.
+  while (progress_.step + 3 < failedStep)
+    if (llvm::Expected<StepResult> result = doStep(); !result)
+      return result.takeError();
+  Findings good;
+  while (progress_.step < failedStep) {
+    llvm::Expected<Findings> findings = checkedStep();
+    if (!findings)
+      return findings.takeError();
+    for (bool needsFinite : {true, false})
+      for (const auto &[instruction, finding] : *findings) {
+        bool isNew = !good.count(instruction) && (!needsFinite || finding.fromFinite);
+        if (!isNew)
+          continue;
+        // In a step without a predecessor to compare with, only what came to the states counts.
+        broken = isBroken();
+        if (!broken)
+          return broken.takeError();
+        if (*broken || progress_.step == failedStep)
+          return "the first to give a value that is not finite, in step " +
+                 std::to_string(progress_.step) + ", is " + describe(instruction, finding);
+      }
+    good = std::move(*findings);
   }
   return makeError("the steps done again went another way");
 }
@@ -530,6 +559,10 @@ void Run::clearProgress() {
 }
 
 llvm::Error Run::finish() {
+  llvm::Expected<std::vector<uint64_t>> allocated = program_->allocatedBytes();
+  if (!allocated)
+    return allocated.takeError();
+  allocated_ = std::move(*allocated);
   if (llvm::Error error = program_->close())
     return error;
   clearProgress();
@@ -557,6 +590,8 @@ void Run::printReport() {
                                                            {"other_states", memory.otherStates},
                                                            {"temporary", memory.temporary},
                                                            {"total", memory.total}}}};
+    if (allocated_)
+      report["allocated_bytes_per_device"] = json::Array(*allocated_);
     if (stepsDone_ > 0) {
       report["loss"] = last_.loss;
       report["grad_norm"] = last_.gradientNorm;

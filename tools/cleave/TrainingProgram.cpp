@@ -43,6 +43,7 @@ llvm::Expected<TrainingProgram> TrainingProgram::create(const Executable &execut
   if (!session)
     return session.takeError();
   program.session_ = std::move(*session);
+  program.devices_ = cleave_executable_num_devices(executable.get());
   return program;
 }
 
@@ -272,6 +273,14 @@ llvm::Expected<StepResult> TrainingProgram::step(llvm::ArrayRef<int64_t> tokens,
   if (!loss || !norm)
     return llvm::joinErrors(loss.takeError(), norm.takeError());
   return StepResult{*loss, *norm};
+}
+
+llvm::Expected<llvm::json::Value> TrainingProgram::checkedStep(llvm::ArrayRef<int64_t> tokens,
+                                                               const Hyperparameters &values) {
+  for (const HostTensor &input : inputs(tokens, values))
+    if (llvm::Error error = session_.setInput(kStepEntry, input))
+      return error;
+  return session_.runChecked(kStepEntry);
 }
 
 llvm::Expected<double> TrainingProgram::evaluate(llvm::ArrayRef<int64_t> tokens) {

@@ -49,6 +49,13 @@ public:
                                  const Hyperparameters &values) const;
   /// One step on [batch, sequence] tokens, which are their own labels: the program shifts them.
   llvm::Expected<StepResult> step(llvm::ArrayRef<int64_t> tokens, const Hyperparameters &values);
+  /// The same, looking at what every instruction gives: those that gave infinities or NaNs.
+  llvm::Expected<llvm::json::Value> checkedStep(llvm::ArrayRef<int64_t> tokens,
+                                                const Hyperparameters &values);
+  /// Bytes that the buffers of each device take.
+  llvm::Expected<std::vector<uint64_t>> allocatedBytes() {
+    return session_.allocatedBytes(devices_);
+  }
   /// The loss of the forward pass on [evaluationBatch, sequence] tokens.
   llvm::Expected<double> evaluate(llvm::ArrayRef<int64_t> tokens);
   llvm::Error close() { return session_.close(); }
@@ -60,6 +67,7 @@ private:
   llvm::Expected<double> scalar(const std::string &entry, const cleave_tensor_info &info);
 
   Session session_;
+  uint32_t devices_ = 1;
   uint64_t batch_ = 0, sequence_ = 0, evaluationBatch_ = 0;
   std::vector<cleave_tensor_info> scalars_; ///< the scalar inputs
   cleave_tensor_info loss_ = {}, gradientNorm_ = {}, evaluationLoss_ = {};

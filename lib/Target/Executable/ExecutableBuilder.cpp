@@ -5,6 +5,7 @@
 
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Exec/Transforms/Lifetimes.h"
+#include "cleave/Dialect/Exec/Transforms/ScratchAccount.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -162,7 +163,7 @@ LogicalResult ExecutableBuilder::addStates() {
   return success();
 }
 
-void ExecutableBuilder::addKernels() {
+LogicalResult ExecutableBuilder::addKernels() {
   for (KernelOp kernel : module_.getOps<KernelOp>()) {
     auto table = std::make_unique<fb::KernelT>();
     table->symbol = kernel.getSymName().str();
@@ -175,6 +176,10 @@ void ExecutableBuilder::addKernels() {
         table->access[overwritten] = fb::Access::ReadWrite;
         continue;
       }
+      FailureOr<fb::DType> elements = dtype(kernel, type.getElementType());
+      if (failed(elements))
+        return failure();
+      table->dtypes.push_back(*elements);
       table->buffer_bytes.push_back(byteSize(type));
       table->access.push_back(i < inputs ? fb::Access::Read : fb::Access::Write);
     }
@@ -189,6 +194,7 @@ void ExecutableBuilder::addKernels() {
     kernelOps_.push_back(kernel);
     executable_.kernels.push_back(std::move(table));
   }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -383,6 +389,15 @@ LogicalResult ExecutableBuilder::addEntry(EntryOp op) {
   for (BufferOp buffer : op.getOps<BufferOp>())
     if (!buffer.getOffset())
       return buffer.emitOpError("has no place: run cleave-pack-memory before writing");
+  ScratchAccount account = accountScratch(op);
+  for (auto [kind, use] : llvm::enumerate(account.uses)) {
+    auto table = std::make_unique<fb::ScratchUseT>();
+    table->kind = fb::ScratchKind(uint8_t(kind));
+    table->fullest = use.fullest;
+    table->most = use.most;
+    entry->scratch_uses.push_back(std::move(table));
+  }
+  entry->gradient_bytes = account.heldGradients;
   for (auto [position, instruction] : llvm::enumerate(op.getInstructions()))
     positions_[instruction] = position;
   for (InstructionOpInterface instruction : op.getInstructions())
@@ -401,7 +416,8 @@ LogicalResult ExecutableBuilder::run() {
       return failure();
   if (failed(addStates()))
     return failure();
-  addKernels();
+  if (failed(addKernels()))
+    return failure();
   for (EntryOp entry : entries)
     if (failed(addEntry(entry)))
       return failure();

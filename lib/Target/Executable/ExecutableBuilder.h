@@ -24,7 +24,7 @@ public:
 private:
   mlir::LogicalResult addMesh(exec::EntryOp entry);
   mlir::LogicalResult addStates();
-  void addKernels();
+  mlir::LogicalResult addKernels();
   mlir::LogicalResult addEntry(exec::EntryOp entry);
   template <typename OpT, typename TableT>
   mlir::LogicalResult fillAttention(OpT op, TableT &attention);

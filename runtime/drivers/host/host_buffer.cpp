@@ -25,7 +25,8 @@ void releaseDefault(void *, void *memory, uint64_t) { std::free(memory); }
 } // namespace
 
 hal::StatusOr<std::unique_ptr<HostBuffer>> HostBuffer::allocate(uint32_t device, uint64_t bytes,
-                                                                const hal::Allocator &allocator) {
+                                                                const hal::Allocator &allocator,
+                                                                std::atomic<uint64_t> &live) {
   hal::Allocator use = allocator;
   if (!use.allocate)
     use = {allocateDefault, releaseDefault, nullptr};
@@ -38,11 +39,13 @@ hal::StatusOr<std::unique_ptr<HostBuffer>> HostBuffer::allocate(uint32_t device,
     use.release(use.context, memory, bytes ? bytes : 64);
     return absl::InvalidArgumentError("the allocator returned memory that is not aligned to 64");
   }
+  live += bytes;
   return std::unique_ptr<HostBuffer>(
-      new HostBuffer(device, bytes, static_cast<uint8_t *>(memory), use));
+      new HostBuffer(device, bytes, static_cast<uint8_t *>(memory), use, live));
 }
 
 HostBuffer::~HostBuffer() {
+  live_ -= bytes();
   allocator_.release(allocator_.context, memory_, bytes() ? bytes() : 64);
 }
 

@@ -16,7 +16,8 @@ constexpr uint32_t kMaxThreads = 4096;
 
 class HostDriver : public hal::Driver {
 public:
-  explicit HostDriver(const hal::DriverOptions &options) : options_(options) {}
+  explicit HostDriver(const hal::DriverOptions &options)
+      : options_(options), live_(options.numDevices) {}
 
   Status initialize() {
     reduce_ = bestReduce();
@@ -48,8 +49,13 @@ public:
     if (device >= options_.numDevices)
       return absl::InvalidArgumentError(
           absl::StrCat("device ", device, " of ", options_.numDevices));
-    CLEAVE_ASSIGN_OR_RETURN(auto buffer, HostBuffer::allocate(device, bytes, options_.allocator));
+    CLEAVE_ASSIGN_OR_RETURN(auto buffer,
+                            HostBuffer::allocate(device, bytes, options_.allocator, live_[device]));
     return std::unique_ptr<hal::Buffer>(std::move(buffer));
+  }
+
+  uint64_t allocatedBytes(uint32_t device) const override {
+    return device < live_.size() ? live_[device].load() : 0;
   }
 
   Status upload(hal::Buffer &buffer, uint64_t offset, std::span<const uint8_t> data) override {
@@ -91,6 +97,7 @@ private:
 
   class Prepared;
   hal::DriverOptions options_;
+  std::vector<std::atomic<uint64_t>> live_; ///< bytes of each device's buffers
   ReduceFunction reduce_ = nullptr;
   GemmCache gemms_;
   std::vector<Worker> workers_; ///< outlive the scheduler's threads
@@ -107,6 +114,11 @@ public:
     if (driver_.scheduler_)
       return program_->run(bindings, driver_.scheduler_.get(), 0, driver_.workers_);
     return program_->run(bindings, nullptr, driver_.options_.interleavingSeed, driver_.workers_);
+  }
+
+  hal::StatusOr<std::vector<hal::NotFinite>> runChecked(const hal::Bindings &bindings) override {
+    std::lock_guard<std::mutex> lock(driver_.runMutex_);
+    return program_->runChecked(bindings, driver_.workers_);
   }
 
   std::vector<std::vector<uint64_t>> timings() const override {

@@ -3,6 +3,7 @@
 
 #include "drivers/host/host_program.h"
 
+#include "drivers/host/check_results.h"
 #include "hal/check_program.h"
 #include <algorithm>
 #include <chrono>
@@ -101,6 +102,7 @@ hal::StatusOr<std::unique_ptr<HostProgram>> HostProgram::make(hal::ProgramDesc d
     decls = module->decls();
   CLEAVE_RETURN_IF_ERROR(hal::checkProgram(desc, decls));
   std::unique_ptr<HostProgram> program(new HostProgram(std::move(desc), reduce));
+  program->kernels_ = decls;
   CLEAVE_RETURN_IF_ERROR(program->build(module, gemms));
   return program;
 }
@@ -328,6 +330,27 @@ Status HostProgram::run(const hal::Bindings &bindings, Scheduler *scheduler, uin
   return status;
 }
 
+hal::StatusOr<std::vector<hal::NotFinite>> HostProgram::runChecked(const hal::Bindings &bindings,
+                                                                   std::span<Worker> workers) {
+  std::vector<hal::NotFinite> found;
+  notFinite_ = &found;
+  Status status = run(bindings, nullptr, /*seed=*/1, workers);
+  notFinite_ = nullptr;
+  CLEAVE_RETURN_IF_ERROR(status);
+  std::sort(found.begin(), found.end(), [](const hal::NotFinite &a, const hal::NotFinite &b) {
+    return std::pair(a.command, a.device) < std::pair(b.command, b.device);
+  });
+  return found;
+}
+
+void HostProgram::check(uint32_t task) {
+  uint32_t device = graph_.tasks[task].device, command = task - firstTask_[device];
+  ValuesNotFinite values =
+      checkResults(desc_.devices[device][command].operation, kernels_, bound_[device].data());
+  if (values.inResults)
+    notFinite_->push_back({device, command, values.inResults, values.inOperands == 0});
+}
+
 Status HostProgram::execute(const Step &step, uint32_t worker) {
   switch (step.kind) {
   case Kind::Launch: {
@@ -388,6 +411,11 @@ Status HostProgram::executePiece(const Step &step, uint32_t piece, uint32_t work
 }
 
 Status HostProgram::runTask(uint32_t task, uint32_t worker) {
+  if (notFinite_) {
+    CLEAVE_RETURN_IF_ERROR(execute(steps_[task], worker));
+    check(task);
+    return absl::OkStatus();
+  }
   if (!profile_)
     return execute(steps_[task], worker);
   uint64_t start = now();
@@ -399,6 +427,10 @@ Status HostProgram::runTask(uint32_t task, uint32_t worker) {
 Status HostProgram::runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t worker) {
   uint64_t start = profile_ ? now() : 0;
   CLEAVE_RETURN_IF_ERROR(executePiece(meetingSteps_[meeting], piece, worker));
+  const TaskGraph::Meeting &all = graph_.meetings[meeting];
+  if (notFinite_ && piece + 1 == all.pieces) // A checked run takes the pieces in their order.
+    for (uint32_t i = 0; i < all.numTasks; ++i)
+      check(graph_.meetingTasks[all.firstTask + i]);
   if (profile_)
     meetingNanoseconds_[meeting].fetch_add(now() - start, std::memory_order_relaxed);
   return absl::OkStatus();

@@ -39,6 +39,9 @@ public:
   /// sees to it that one run goes at a time.
   Status run(const hal::Bindings &bindings, Scheduler *scheduler, uint64_t seed,
              std::span<Worker> workers);
+  /// Runs in a legal order on the calling thread, and looks at what every command gives.
+  hal::StatusOr<std::vector<hal::NotFinite>> runChecked(const hal::Bindings &bindings,
+                                                        std::span<Worker> workers);
   /// Times every task from now on.
   void enableProfile();
   std::vector<std::vector<uint64_t>> timings() const;
@@ -97,6 +100,8 @@ private:
   Status execute(const Step &step, uint32_t worker);
   Status executePiece(const Step &step, uint32_t piece, uint32_t worker);
   Status runMeetingPiece(uint32_t meeting, uint32_t piece, uint32_t worker) override;
+  /// Looks at what a command has given.
+  void check(uint32_t task);
   std::string describeStuck() const;
   std::string taskText(uint32_t task) const;
 
@@ -121,6 +126,8 @@ private:
   std::unique_ptr<TaskState> state_;
   std::vector<std::array<uint8_t *, hal::kNumRegions>> bound_;
   std::span<Worker> workers_; ///< of the run in progress
+  std::span<const hal::KernelDecl> kernels_;
+  std::vector<hal::NotFinite> *notFinite_ = nullptr; ///< of a checked run in progress
   bool profile_ = false;
   std::vector<uint64_t> taskNanoseconds_;
   std::unique_ptr<std::atomic<uint64_t>[]> meetingNanoseconds_;

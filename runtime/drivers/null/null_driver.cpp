@@ -94,6 +94,13 @@ public:
       return absl::InvalidArgumentError(absl::StrCat("device ", device, " of ", numDevices_));
     return std::unique_ptr<hal::Buffer>(std::make_unique<NullBuffer>(device, bytes, registry_));
   }
+  uint64_t allocatedBytes(uint32_t device) const override {
+    std::lock_guard<std::mutex> lock(registry_->mutex);
+    uint64_t bytes = 0;
+    for (const hal::Buffer *buffer : registry_->buffers)
+      bytes += buffer->device() == device ? buffer->bytes() : 0;
+    return bytes;
+  }
   Status upload(hal::Buffer &buffer, uint64_t offset, std::span<const uint8_t> data) override {
     return checkRange(buffer, offset, data.size());
   }

@@ -203,6 +203,16 @@ CLEAVE_API cleave_status *cleave_session_set_input_dlpack(cleave_session *sessio
                                                           const void *dl_tensor);
 /* Runs an entry to its end. Inputs that were not set have their defaults, if they have one. */
 CLEAVE_API cleave_status *cleave_session_run(cleave_session *session, const char *entry);
+/* The same, one instruction after the other, looking at what each gives, padding included. Writes
+ * as JSON which instructions gave infinities or NaNs, in their order: {"entry": ..., "not_finite":
+ * [{"instruction", "operation", "site", "devices", "values", "from_finite": it read none, "kernel":
+ * of a launch}]}. Slow. Free the text with cleave_string_free. */
+CLEAVE_API cleave_status *cleave_session_run_checked(cleave_session *session, const char *entry,
+                                                     char **text);
+/* Bytes that the buffers of a device take now: those of cleave_executable_memory for the entries
+ * used so far, of which scratch, stash and workspace are shared. */
+CLEAVE_API cleave_status *cleave_session_allocated_bytes(cleave_session *session, uint32_t device,
+                                                         uint64_t *bytes);
 /* Where the time of an entry's last run went, as JSON: by operation, by kernel, by instruction.
  * Needs a session with `profile`. Free the text with cleave_string_free. */
 CLEAVE_API cleave_status *cleave_session_profile_json(cleave_session *session, const char *entry,
