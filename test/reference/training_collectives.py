@@ -49,6 +49,12 @@ SAVINGS = [
     (("tp=8", SP + ["--regather-activations"]), ("tp=8", SP), "activations", 0.4)]
 
 
+# Gradients are held once, not as often as there are microbatches: at most this share more scratch.
+GROWTH = [(("dp=8", []), ("dp=8", M4), "parameters", 1.1),
+          (("dp=8", ["--zero", "2"]), ("dp=8", ["--zero", "2"] + M4), "parameters", 0.25),
+          (("dp=8", ["--zero", "3"]), ("dp=8", ["--zero", "3"] + M4), "parameters", 0.25)]
+
+
 def config(kv_heads):
     return {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "attention_bias": False,
             "mlp_bias": False, "hidden_act": "silu", "rms_norm_eps": 1e-5,
@@ -138,6 +144,13 @@ def main():
         failed += not ok
         print(f"{'ok  ' if ok else 'FAIL'} {mesh} {' '.join(flags)}: {saved / 1e6:.2f} MB less scratch "
               f"than {' '.join(other_flags)}, {saved / named:.2f} of the {what}' {named / 1e6:.2f} MB")
+    for (mesh, flags), (other, other_flags), what, share in GROWTH:
+        grown = scratch_bytes[other, *other_flags] - scratch_bytes[mesh, *flags]
+        named = saved_bytes(mesh, what)
+        ok = grown <= share * named
+        failed += not ok
+        print(f"{'ok  ' if ok else 'FAIL'} {other} {' '.join(other_flags)}: {grown / 1e6:.2f} MB more "
+              f"scratch than {' '.join(flags)}, {grown / named:.2f} of the {what}' {named / 1e6:.2f} MB")
     return 1 if failed else 0
 
 

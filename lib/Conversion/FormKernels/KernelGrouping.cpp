@@ -6,6 +6,7 @@
 #include "cleave/Conversion/SliceViews.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/PriorityQueue.h"
@@ -138,6 +139,7 @@ int KernelGrouping::addNode(Operation *op, unsigned level, bool isKernel) {
   node.isKernel = isKernel;
   node.ops = {op};
   node.position = positions_.lookup(op);
+  node.half = half_;
   nodes_.push_back(std::move(node));
   return nodeOf_[op] = nodes_.size() - 1;
 }
@@ -273,8 +275,8 @@ void KernelGrouping::placeFusible(Operation *op) {
   SmallVector<int> candidates;
   for (Value leaf : leaves) {
     int id = nodeOf(leaf);
-    if (id >= 0 && nodes_[id].isKernel && !llvm::is_contained(candidates, id) &&
-        !takesOneNumber(op, leaves, id))
+    if (id >= 0 && nodes_[id].isKernel && nodes_[id].half == half_ &&
+        !llvm::is_contained(candidates, id) && !takesOneNumber(op, leaves, id))
       candidates.push_back(id);
   }
   for (Value operand : gathered)
@@ -326,11 +328,37 @@ void KernelGrouping::placeFusible(Operation *op) {
   noteUse(leaves, id);
 }
 
+/// Numbers the halves of a training step: forward, backward, forward of the next microbatch, and at
+/// last the update. A few ops without a mark between marked ones are masks and the like.
+static std::vector<unsigned> halvesOf(Block &block) {
+  constexpr size_t kFew = 32;
+  std::vector<unsigned> halves;
+  unsigned half = 0;
+  std::optional<size_t> marked;
+  for (Operation &op : block) {
+    size_t position = halves.size();
+    halves.push_back(half + 1);
+    if (!op.hasAttr(kBackwardAttr))
+      continue;
+    if (!marked)
+      std::fill(halves.begin(), halves.end(), half++);
+    else if (position - *marked > kFew)
+      half += 2;
+    else
+      std::fill(halves.begin() + *marked + 1, halves.end(), half);
+    halves.back() = half;
+    marked = position;
+  }
+  return halves;
+}
+
 KernelGrouping::KernelGrouping(func::FuncOp function) {
   unsigned position = 0;
   for (Operation &op : function.getBody().front())
     positions_[&op] = position++;
-  for (Operation &op : function.getBody().front()) {
+  std::vector<unsigned> halves = halvesOf(function.getBody().front());
+  for (auto [op, half] : llvm::zip_equal(function.getBody().front(), halves)) {
+    half_ = half;
     if (isFree(&op))
       free_.insert(&op);
     OpRole role = classify(&op);

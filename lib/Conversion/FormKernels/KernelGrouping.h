@@ -40,6 +40,7 @@ struct KernelNode {
   std::vector<mlir::Operation *> ops; ///< in the function's order
   unsigned lowestUser = ~0u;          ///< lowest level of the nodes that use its values
   unsigned position = 0;              ///< of its last op in the function
+  unsigned half = 0;                  ///< of a step, that its ops are in
   int merged = -1;                    ///< the node that it became a part of
 };
 
@@ -78,6 +79,7 @@ private:
   llvm::DenseMap<mlir::Operation *, OpRole> roles_;
   llvm::DenseSet<mlir::Operation *> free_; ///< made of constants and positions alone
   llvm::DenseMap<mlir::Operation *, unsigned> positions_;
+  unsigned half_ = 0; ///< that is being placed
   llvm::DenseMap<mlir::Operation *, int> nodeOf_;
   std::vector<KernelNode> nodes_;
 };

@@ -98,8 +98,7 @@ static DictionaryAttr withoutGlobal(DictionaryAttr attributes) {
   NamedAttrList kept(attributes);
   for (StringRef name :
        {StringRef(CleaveDialect::kShardingsAttr), StringRef(CleaveDialect::kLogicalAttr),
-        StringRef(CleaveDialect::kShardingRuleAttr), StringRef(kBackwardAttr),
-        StringRef(kGradientOfAttr)})
+        StringRef(CleaveDialect::kShardingRuleAttr), StringRef(kGradientOfAttr)})
     kept.erase(name);
   return kept.getDictionary(attributes.getContext());
 }
@@ -114,7 +113,8 @@ void Partitioner::keepOrigin(Operation *from, Operation *firstNew) {
       kept->second = withoutGlobal(attributes);
     if (kept->second != attributes)
       op->setDiscardableAttrs(kept->second);
-    for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
+    for (StringRef name : {StringRef(CleaveDialect::kBlockAttr),
+                           StringRef(CleaveDialect::kInstanceAttr), StringRef(kBackwardAttr)})
       if (Attribute attribute = from->getDiscardableAttr(name))
         op->setDiscardableAttr(name, attribute);
   }
