@@ -11,7 +11,8 @@ bytes of one device's [batch/d, seq, hidden] activation, the minimum in ring byt
               d, and t for norms under sequence parallelism (and for the one KV head that tp shares)
               With m microbatches: as many, where gradients are added up whole; (m+1)/2 times as many
               where they are scattered each time (ZeRO 2, and 3 with gathered parameters kept); 3 m/2
-              times where ZeRO 3 gathers for each half of each microbatch, without what is there
+              times where ZeRO 3 gathers for each half of each microbatch, without what is there.
+              Hybrid sharding moves these over fsdp, and the sums of gradients over dp once.
   tp          2 f(t) x A x (4 layers + 2), and 2 f(t) x 2 values of 4 bytes a token for the loss: the
               largest logit and the sum of exponentials. (The usual table counts a third, the logit of
               the label; here it stays partial until it is part of the scalar loss.)
@@ -35,7 +36,8 @@ M4, SP = ["--microbatches", "4"], ["--sequence-parallel"]
 LAYERS, HIDDEN, FFN, HEADS, VOCABULARY, BATCH, SEQUENCE = 4, 256, 1024, 8, 1024, 8, 128
 CASES = [("dp=8", []), ("dp=8", ["--zero", "1"]), ("dp=8", ["--zero", "2"]),
          ("dp=8", ["--zero", "3", "--keep-gathered"]), ("dp=8", ["--zero", "3"]),
-         ("fsdp=8", []), ("dp=8", M4), ("dp=8", ["--zero", "1"] + M4), ("dp=8", ["--zero", "2"] + M4),
+         ("dp=8", ["--zero", "3", "--prefetch-bytes", "0"]), ("fsdp=8", []), ("dp=2,fsdp=4", []), ("dp=2,fsdp=4", M4),
+         ("dp=8", M4), ("dp=8", ["--zero", "1"] + M4), ("dp=8", ["--zero", "2"] + M4),
          ("dp=8", ["--zero", "3", "--keep-gathered"] + M4), ("dp=8", ["--zero", "3"] + M4),
          ("tp=8", []), ("tp=8", SP), ("tp=8", SP + ["--regather-activations"]), ("dp=2,tp=4", []),
          ("dp=2,tp=4", SP), ("dp=2,tp=4", SP + ["--regather-activations"]),
@@ -45,6 +47,8 @@ SAVINGS = [
     (("dp=8", ["--zero", "3"]), ("dp=8", ["--zero", "3", "--keep-gathered"]), "parameters", 0.3),
     (("dp=8", ["--zero", "3"] + M4), ("dp=8", ["--zero", "3", "--keep-gathered"] + M4),
      "parameters", 0.3),
+    (("dp=8", ["--zero", "3", "--prefetch-bytes", "0"]), ("dp=8", ["--zero", "3"]), "parameters",
+     0.1),
     (("dp=8", ["--zero", "2"] + M4), ("dp=8", ["--zero", "1"] + M4), "parameters", 0.4),
     (("tp=8", SP + ["--regather-activations"]), ("tp=8", SP), "activations", 0.4)]
 
@@ -65,12 +69,14 @@ def config(kv_heads):
 
 
 def sizes_of(mesh):
+    """Devices that share the batch, the parameters and the tensors."""
     sizes = dict(part.split("=") for part in mesh.split(","))
-    return int(sizes.get("dp", 1)) * int(sizes.get("fsdp", 1)), int(sizes.get("tp", 1))
+    dp, fsdp = int(sizes.get("dp", 1)), int(sizes.get("fsdp", 1))
+    return dp * fsdp, fsdp if "fsdp" in sizes else dp, int(sizes.get("tp", 1))
 
 
 def minimum(mesh, flags, kv_heads):
-    d, t = sizes_of(mesh)
+    d, stored, t = sizes_of(mesh)
     f = lambda n: (n - 1) / n
     head = HIDDEN // HEADS
     ends = VOCABULARY * HIDDEN  # of the embedding, and of the head
@@ -87,13 +93,18 @@ def minimum(mesh, flags, kv_heads):
     micro = 4 if "--microbatches" in flags else 1
     zero = int(flags[flags.index("--zero") + 1]) if "--zero" in flags else 3 * ("fsdp" in mesh)
     once = gradients / 2  # a reduce-scatter of all gradients, or a gather of all parameters
+    if stored < d:  # Hybrid: shards are reduced over dp once.
+        gradients = 2 * f(d // stored) * 4 * (split + kv + norms) / stored
+        once = f(stored) * 4 * (split + kv + norms)
+    else:
+        gradients = 0 if zero >= 2 else gradients
     if zero == 3 and "--keep-gathered" not in flags:
         # The embedding has no use in the backward half; that of the head (and the last norm) begins
         # where the forward half ends.
-        gathers = 2 * once - f(d) * 4 * (2 * ends + HIDDEN)
-        gradients = micro * (gathers + once)
+        gathers = 2 * once - f(stored) * 4 * (2 * ends + HIDDEN)
+        gradients += micro * (gathers + once)
     elif zero >= 2:
-        gradients = (micro + 1) * once
+        gradients += (micro + 1) * once
     total = gradients + 2 * f(t) * (activation * (4 * LAYERS + 2) + 2 * 4 * BATCH // d * SEQUENCE)
     if "--regather-activations" in flags:
         total += f(t) * activation * 2 * LAYERS
@@ -101,7 +112,7 @@ def minimum(mesh, flags, kv_heads):
 
 
 def saved_bytes(mesh, what):
-    d, t = sizes_of(mesh)
+    d, _, t = sizes_of(mesh)
     if what == "parameters":
         return 4 * (LAYERS * (4 * HIDDEN * HIDDEN + 3 * HIDDEN * FFN) + 2 * VOCABULARY * HIDDEN)
     return BATCH // d * SEQUENCE * HIDDEN * 4 * 2 * LAYERS * (t - 1) / t  # gathered inputs of products

@@ -4,10 +4,12 @@
 // RUN: cleave-opt %s -cleave-overlap-collectives | FileCheck %s
 // RUN: cleave-opt %s -cleave-overlap-collectives=prefetch=2 | FileCheck %s --check-prefix=TWO
 // RUN: cleave-opt %s "-cleave-overlap-collectives=prefetch=2 prefetch-bytes=512" | FileCheck %s --check-prefix=BOUND
+// RUN: cleave-opt %s -cleave-overlap-collectives=operand-bytes=0 | FileCheck %s --check-prefix=HELD
 // RUN: cleave-opt %s -cleave-overlap-collectives=prefetch=0 | FileCheck %s --check-prefix=NONE
 
 !rows = tensor<2x16xf32, #cleave.shard<@mesh, [{"tp"}, {}], global=[8, 16]>>
 !whole = tensor<8x16xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 16]>>
+!narrow = tensor<2x16xbf16, #cleave.shard<@mesh, [{"tp"}, {}], global=[8, 16]>>
 !partial = tensor<8x16xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 16], unreduced={"tp"}>>
 
 cleave.mesh @mesh = <["tp"=4]>
@@ -135,4 +137,55 @@ func.func @chain(%x: tensor<8x4xf32, #cleave.shard<@mesh, [{}, {"tp"}], global=[
   %3 = graph.log %0 : !whole
   %4 = graph.add %2, %3 : !whole
   return %4, %3 : !whole, !whole
+}
+
+// A gradient that is scattered is held whole until the wait: that comes one block after that of the
+// start, or with the next start if both were too many bytes, although nothing uses the shard till the end.
+// CHECK-LABEL: func.func @scattered
+// CHECK:      %[[T0:.*]], %[[K0:.*]] = cleave.reduce_scatter_start
+// CHECK-NEXT: graph.multiply {{.*}}instance = 1
+// CHECK-NEXT: %[[T1:.*]], %[[K1:.*]] = cleave.reduce_scatter_start
+// CHECK-NEXT: %[[D0:.*]] = cleave.done %[[T0]], %[[K0]]
+// CHECK-NEXT: graph.exp {{.*}}instance = 2
+// CHECK-NEXT: %[[D1:.*]] = cleave.done %[[T1]], %[[K1]]
+// CHECK-NEXT: graph.exp {{.*}}instance = 3
+// CHECK-NEXT: graph.add %[[D0]], %[[D1]]
+
+// HELD-LABEL: func.func @scattered
+// HELD:      %[[T0:.*]], %[[K0:.*]] = cleave.reduce_scatter_start
+// HELD-NEXT: graph.multiply {{.*}}instance = 1
+// HELD-NEXT: %[[D0:.*]] = cleave.done %[[T0]], %[[K0]]
+// HELD-NEXT: %[[T1:.*]], %[[K1:.*]] = cleave.reduce_scatter_start
+func.func @scattered(%x: !partial) -> !rows attributes {cleave.mesh = @mesh} {
+  %0 = graph.add %x, %x {cleave.block = "layer", cleave.instance = 0 : i64} : !partial
+  %g0 = cleave.reduce_scatter %0 sum over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 0 : i64} : !partial -> !rows
+  %1 = graph.multiply %0, %0 {cleave.block = "layer", cleave.instance = 1 : i64} : !partial
+  %g1 = cleave.reduce_scatter %1 sum over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 1 : i64} : !partial -> !rows
+  %2 = graph.exp %1 {cleave.block = "layer", cleave.instance = 2 : i64} : !partial
+  %3 = graph.exp %2 {cleave.block = "layer", cleave.instance = 3 : i64} : !partial
+  %4 = graph.add %g0, %g1 : !rows
+  return %4 : !rows
+}
+
+// What is gathered again runs ahead as parameters do, though its operand is there since long; and so
+// does the narrow copy of a parameter.
+// CHECK-LABEL: func.func @again
+// CHECK-NEXT: %[[C:.*]] = graph.convert %arg1
+// CHECK-NEXT: %[[X:.*]] = graph.negate %arg0
+// CHECK-NEXT: graph.exp {{.*}}instance = 0
+// CHECK-NEXT: cleave.all_gather_start %[[X]] {{.*}}cleave.again
+// CHECK-NEXT: cleave.all_gather_start %[[C]]
+// CHECK-NEXT: graph.exp {{.*}}instance = 1
+// CHECK-NEXT: cleave.done
+// CHECK-NEXT: graph.add {{.*}}instance = 2
+func.func @again(%x: !rows, %w: !narrow, %y: !whole) -> (!whole, !whole) attributes {cleave.mesh = @mesh} {
+  %c = graph.convert %w : !narrow -> !rows
+  %0 = graph.negate %x {cleave.block = "layer", cleave.instance = 0 : i64} : !rows
+  %1 = graph.exp %y {cleave.block = "layer", cleave.instance = 0 : i64} : !whole
+  %2 = graph.exp %1 {cleave.block = "layer", cleave.instance = 1 : i64} : !whole
+  %g = cleave.all_gather %0 over ["tp"] dim 0 {cleave.again, cleave.block = "layer", cleave.instance = 2 : i64} : !rows -> !whole
+  %3 = graph.add %2, %g {cleave.block = "layer", cleave.instance = 2 : i64} : !whole
+  %gc = cleave.all_gather %c over ["tp"] dim 0 {cleave.block = "layer", cleave.instance = 2 : i64} : !rows -> !whole
+  %4 = graph.add %2, %gc {cleave.block = "layer", cleave.instance = 2 : i64} : !whole
+  return %3, %4 : !whole, !whole
 }
