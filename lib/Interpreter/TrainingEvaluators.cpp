@@ -128,7 +128,19 @@ void AttentionGradRow::run(int64_t b, int64_t i, int64_t h, int64_t g) {
   }
 }
 
+/// Whether an optimizer's step is to be made; else all keeps its value.
+template <typename OpT> bool keeps(OpT op, Operands in, Results out) {
+  if (!op.getApply() || in.back().tensor->number(0) != 0)
+    return false;
+  // The operands by their places: the parameter, then after the gradient what is kept beside it.
+  for (unsigned i = 0; i < out.size(); ++i)
+    out[i].floats = in[i == 0 ? 0 : i + 1].tensor->floats;
+  return true;
+}
+
 void adamw(AdamWOp op, Operands in, Results out) {
+  if (keeps(op, in, out))
+    return;
   auto number = [&](unsigned i) { return in[i].tensor->floats[0]; };
   double step = in[4].tensor->number(0);
   double rate = number(5), beta1 = number(6), beta2 = number(7), epsilon = number(8);
@@ -147,6 +159,8 @@ void adamw(AdamWOp op, Operands in, Results out) {
 }
 
 void sgd(SgdOp op, Operands in, Results out) {
+  if (keeps(op, in, out))
+    return;
   unsigned next = 2;
   const Tensor *velocity = op.getVelocity() ? in[next++].tensor : nullptr;
   double rate = in[next++].tensor->floats[0];

@@ -7,6 +7,7 @@
 
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace cleave;
 
@@ -43,9 +44,15 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
     addList("decay", options.decay);
     addList("no-decay", options.noDecay);
     addList("defaults", options.defaults);
-    return llvm::StringRef(options.masterWeights ? "cleave-mixed-precision," : "").str() +
-           "cleave-differentiate{keep-forward=true " + step + " " + batches +
-           "},cleave-fuse-step{" + batches + "}";
+    std::string text = options.masterWeights ? "cleave-mixed-precision," : "";
+    text += "cleave-differentiate{keep-forward=true " + step + " " + batches +
+            (options.scaleLoss ? " scale-loss=true" : "") + "},";
+    if (options.narrowGradients)
+      text += "cleave-narrow-gradients,";
+    if (options.scaleLoss)
+      text += llvm::formatv("cleave-loss-scaling{{init={0:e17} growth-interval={1}},",
+                            options.lossScale, options.lossScaleInterval);
+    return text + "cleave-fuse-step{" + batches + "}";
   }
   case Phase::Plan: {
     std::string text = "cleave-apply-strategy{";

@@ -158,6 +158,21 @@ void addCompile(CLI::App &app, CompileArgs &a) {
        "stores weights in f32")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
+  c->add_option("--reduce-dtype", a.reduceDtype,
+                "Type in which the gradients of weights are summed over devices: f32, or bf16 with "
+                "--dtype bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  c->add_option(
+       "--loss-scale", a.lossScale,
+       "With --dtype f16: first factor of the loss, halved when gradients overflow; default: "
+       "65536")
+      ->check(CLI::Range(1.0, 0x1p126));
+  c->add_option(
+       "--loss-scale-interval", a.lossScaleInterval,
+       "With --dtype f16: updates in a row without overflow after which the factor doubles; "
+       "default: 2000")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
   c->add_flag("--sequence-parallel", a.sequenceParallel,
               "Shard the regions between tensor-parallel blocks over the sequence");
   c->add_option("--zero", a.zero,

@@ -29,7 +29,9 @@ struct CompileArgs {
   int64_t batch = 1, sequence = 128;
   int zero = 0;
   int64_t microbatches = 1, prefetchBytes = int64_t(2) << 30;
-  std::string optimizer = "adamw";
+  std::string optimizer = "adamw", reduceDtype = "f32";
+  std::optional<double> lossScale;
+  std::optional<int64_t> lossScaleInterval;
   std::vector<std::string> decay, noDecay; ///< patterns of parameter names
   StepNumbers numbers;
   bool sequenceParallel = false, noOverlap = false, timing = false;

@@ -61,6 +61,12 @@ static std::string contradiction(const CompileArgs &args) {
   for (auto [name, given] : step)
     if (given && args.entry != "train_step")
       return name + std::string(" goes with --entry train_step");
+  if (args.reduceDtype == "bf16" && (args.entry != "train_step" || args.dtype != "bf16"))
+    return "--reduce-dtype bf16 goes with --entry train_step and --dtype bf16";
+  for (auto [name, given] : {std::pair("--loss-scale", args.lossScale.has_value()),
+                             {"--loss-scale-interval", args.lossScaleInterval.has_value()}})
+    if (given && (args.entry != "train_step" || args.dtype != "f16"))
+      return name + std::string(" goes with --entry train_step and --dtype f16");
   for (const auto *patterns : {&args.decay, &args.noDecay})
     for (llvm::StringRef pattern : *patterns)
       if (pattern.empty() || llvm::any_of(pattern, [](char c) {
@@ -95,6 +101,12 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.phases.training = args.entry == "train_step";
   options.phases.masterWeights =
       options.phases.training && options.elementType != ModelElementType::F32;
+  options.phases.scaleLoss =
+      options.phases.training && options.elementType == ModelElementType::F16;
+  options.phases.lossScale = args.lossScale.value_or(options.phases.lossScale);
+  options.phases.lossScaleInterval =
+      args.lossScaleInterval.value_or(options.phases.lossScaleInterval);
+  options.phases.narrowGradients = args.reduceDtype == "bf16";
   options.phases.microbatches = args.microbatches;
   options.phases.optimizer = args.optimizer;
   options.phases.momentum = args.numbers.momentum.has_value();

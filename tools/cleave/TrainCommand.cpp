@@ -119,7 +119,7 @@ private:
   Hyperparameters numbers_;     ///< that the step takes; the learning rate is the schedule's peak
   std::string resumedFrom_;
   double modelFlops_ = 0; ///< of a step; 0: not counted
-  uint64_t savedStep_ = 0, stepsDone_ = 0;
+  uint64_t savedStep_ = 0, stepsDone_ = 0, skippedSteps_ = 0;
   double seconds_ = 0; ///< of all steps, without evaluation and checkpoints
   StepResult last_;
   std::optional<double> evaluationLoss_;
@@ -371,7 +371,10 @@ llvm::Error Run::train() {
     seconds_ += seconds;
     ++stepsDone_;
     last_ = *result;
-    const bool good = std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
+    const bool isSkipped = result->isSkipped();
+    skippedSteps_ += isSkipped;
+    const bool good =
+        isSkipped || (std::isfinite(result->loss) && std::isfinite(result->gradientNorm));
 
     const bool isLast = progress_.step == steps;
     auto isDue = [&](int64_t every) { return isLast || (every && progress_.step % every == 0); };
@@ -392,6 +395,10 @@ llvm::Error Run::train() {
                         {"seconds", seconds},
                         {"tokens_per_second", tokensPerStep / seconds},
                         {"bytes_per_device", program_->memory().total}};
+      if (result->lossScale) {
+        line["loss_scale"] = *result->lossScale;
+        line["skipped"] = isSkipped;
+      }
       if (modelFlops_ > 0)
         line["mfu"] = modelFlops_ / seconds / (1e9 * args_.peakGflops);
       if (evaluation)
@@ -594,7 +601,11 @@ void Run::printReport() {
       report["allocated_bytes_per_device"] = json::Array(*allocated_);
     if (stepsDone_ > 0) {
       report["loss"] = last_.loss;
-      report["grad_norm"] = last_.gradientNorm;
+      report["grad_norm"] = numberOrNull(last_.gradientNorm);
+      if (last_.lossScale) {
+        report["loss_scale"] = *last_.lossScale;
+        report["skipped_steps"] = skippedSteps_;
+      }
     }
     if (evaluationLoss_)
       report["eval_loss"] = *evaluationLoss_;
@@ -623,6 +634,10 @@ void Run::printReport() {
                << llvm::format("%.6g", last_.gradientNorm);
   if (evaluationLoss_)
     llvm::outs() << ", evaluation loss " << llvm::format("%.6g", *evaluationLoss_);
+  if (last_.lossScale)
+    llvm::outs() << "\nloss scale " << llvm::format("%.6g", *last_.lossScale) << ", "
+                 << skippedSteps_ << (skippedSteps_ == 1 ? " step" : " steps")
+                 << " skipped because gradients overflowed";
   llvm::outs() << "\nmemory per device: weights " << megabytes(memory.weights) << ", optimizer "
                << megabytes(memory.optimizer) << ", other states " << megabytes(memory.otherStates)
                << ", inputs and temporaries " << megabytes(memory.temporary) << "\n";

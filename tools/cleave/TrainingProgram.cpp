@@ -85,6 +85,9 @@ llvm::Error TrainingProgram::readSignature(const Executable &executable) {
     return makeError("train_step of the executable does not give the scalars loss and grad_norm");
   loss_ = *loss;
   gradientNorm_ = *norm;
+  if (const cleave_tensor_info *scale = find(*outputs, "loss_scale");
+      scale && isFloatScalar(*scale))
+    lossScale_ = *scale;
 
   if (hasForward) {
     auto forwardInputs = executable.tensors(CLEAVE_INPUT, kForwardEntry);
@@ -272,7 +275,14 @@ llvm::Expected<StepResult> TrainingProgram::step(llvm::ArrayRef<int64_t> tokens,
   llvm::Expected<double> norm = scalar(kStepEntry, gradientNorm_);
   if (!loss || !norm)
     return llvm::joinErrors(loss.takeError(), norm.takeError());
-  return StepResult{*loss, *norm};
+  StepResult result{*loss, *norm, std::nullopt};
+  if (lossScale_) {
+    llvm::Expected<double> scale = scalar(kStepEntry, *lossScale_);
+    if (!scale)
+      return scale.takeError();
+    result.lossScale = *scale;
+  }
+  return result;
 }
 
 llvm::Expected<llvm::json::Value> TrainingProgram::checkedStep(llvm::ArrayRef<int64_t> tokens,

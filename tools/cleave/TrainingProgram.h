@@ -8,6 +8,8 @@
 #include "Session.h"
 
 #include "cleave/Training/Checkpoints.h"
+#include <cmath>
+#include <optional>
 
 namespace cleave::tool {
 
@@ -16,6 +18,13 @@ using Hyperparameters = std::vector<std::pair<std::string, double>>;
 
 struct StepResult {
   double loss = 0, gradientNorm = 0;
+  std::optional<double> lossScale; ///< that the step used; empty: the loss is not scaled
+
+  /// The gradients overflowed, and the step kept all states to try a smaller scale. Of the smallest
+  /// scale, 1, there is none.
+  bool isSkipped() const {
+    return lossScale && *lossScale > 1 && std::isfinite(loss) && !std::isfinite(gradientNorm);
+  }
 };
 
 /// Bytes on one device.
@@ -71,6 +80,7 @@ private:
   uint64_t batch_ = 0, sequence_ = 0, evaluationBatch_ = 0;
   std::vector<cleave_tensor_info> scalars_; ///< the scalar inputs
   cleave_tensor_info loss_ = {}, gradientNorm_ = {}, evaluationLoss_ = {};
+  std::optional<cleave_tensor_info> lossScale_;
   std::vector<cleave_tensor_info> model_, optimizer_; ///< as in contents_
   training::CheckpointContents contents_;
   TrainingMemory memory_;

@@ -40,6 +40,10 @@ struct PhaseOptions {
   bool regatherActivations = false; ///< and sequence-sharded activations
   bool training = false;            ///< make a training step of the forward entry
   bool masterWeights = false;       ///< of a training step: 16-bit weights are stored in f32
+  bool narrowGradients = false;     ///< of weights, in the type that the step computes in
+  bool scaleLoss = false;           ///< of a training step
+  double lossScale = 65536;         ///< the first one
+  int64_t lossScaleInterval = 2000; ///< updates after which it doubles
   int64_t microbatches = 1;         ///< of a training step
   std::string optimizer = "adamw";  ///< adamw or sgd
   bool momentum = false;            ///< sgd has a velocity

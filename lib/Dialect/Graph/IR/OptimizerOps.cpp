@@ -49,6 +49,11 @@ LogicalResult verifyState(Operation *op, Value parameter, Value gradient,
   return success();
 }
 
+LogicalResult verifyApply(Operation *op, Value apply) {
+  return apply ? verifyOperand(op, "apply", apply, {}, IntegerType::get(op->getContext(), 1))
+               : success();
+}
+
 /// Operands and results that have dimensions share them.
 FactorRule optimizerRule(Operation *op) {
   RuleBuilder builder(op);
@@ -69,6 +74,13 @@ struct OptimizerBuilder : PrimitiveBuilder {
       : PrimitiveBuilder(builder, op->getLoc()), shape(shapeOf(parameter)) {}
   Value everywhere(Value number) { return shape.empty() ? number : broadcast(number, shape, {}); }
   Value scale(Value number, Value x) { return multiply(everywhere(number), x); }
+  /// The new values, or where `apply` is false the old ones.
+  SmallVector<Value> applied(Value apply, SmallVector<Value> updated, ArrayRef<Value> old) {
+    if (apply)
+      for (auto [value, before] : llvm::zip_equal(updated, old))
+        value = select(everywhere(apply), value, before);
+    return updated;
+  }
   Value oneMinus(Value number) { return subtract(splatLike(number, 1.0), number); }
   SmallVector<int64_t> shape;
 };
@@ -91,7 +103,8 @@ LogicalResult AdamWOp::verify() {
           {{"a first moment", getFirstMoment()}, {"a second moment", getSecondMoment()}}, compute)))
     return failure();
   RankedTensorType type = getParameter().getType();
-  if (failed(verifyResult(*this, 0, type.getShape(), type.getElementType())) ||
+  if (failed(verifyApply(*this, getApply())) ||
+      failed(verifyResult(*this, 0, type.getShape(), type.getElementType())) ||
       failed(verifyResult(*this, 1, type.getShape(), compute)))
     return failure();
   return verifyResult(*this, 2, type.getShape(), compute);
@@ -118,7 +131,7 @@ FailureOr<SmallVector<Value>> AdamWOp::decompose(OpBuilder &builder) {
     p = b.scale(kept, p);
   }
   p = b.convert(b.subtract(p, change), getParameter().getType().getElementType());
-  return SmallVector<Value>{p, first, second};
+  return b.applied(getApply(), {p, first, second}, getUpdated());
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,6 +155,8 @@ LogicalResult SgdOp::verify() {
       failed(verifyState(*this, getParameter(), getGradient(), kept, compute)))
     return failure();
   RankedTensorType type = getParameter().getType();
+  if (failed(verifyApply(*this, getApply())))
+    return failure();
   if (hasVelocity && failed(verifyResult(*this, 1, type.getShape(), compute)))
     return failure();
   return verifyResult(*this, 0, type.getShape(), type.getElementType());
@@ -161,7 +176,7 @@ FailureOr<SmallVector<Value>> SgdOp::decompose(OpBuilder &builder) {
   SmallVector<Value> results{b.convert(p, getParameter().getType().getElementType())};
   if (getVelocity())
     results.push_back(direction);
-  return results;
+  return b.applied(getApply(), results, getUpdated());
 }
 
 //===----------------------------------------------------------------------===//

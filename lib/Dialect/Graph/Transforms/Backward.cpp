@@ -57,7 +57,8 @@ void carryLogicalAxes(Value value, Value gradient) {
 } // namespace
 
 LogicalResult graph::appendBackward(func::FuncOp function, Value &loss,
-                                    ArrayRef<unsigned> arguments, ArgumentGradient report) {
+                                    ArrayRef<unsigned> arguments, ArgumentGradient report,
+                                    Value seed) {
   Block &block = function.front();
   BackwardMarker marker;
   OpBuilder builder(function.getContext(), &marker);
@@ -76,7 +77,7 @@ LogicalResult graph::appendBackward(func::FuncOp function, Value &loss,
   gradients.saveForGradient(loss);
 
   marker.origin = loss.getDefiningOp();
-  gradients.add(loss, PrimitiveBuilder(builder, loss.getLoc()).splatLike(loss, 1.0));
+  gradients.add(loss, seed ? seed : PrimitiveBuilder(builder, loss.getLoc()).splatLike(loss, 1.0));
   GradientAccumulation::Hooks hooks;
   auto enter = [&](Operation *op) { marker.enter(op); };
   auto complete = [&](Value value, Value gradient) {

@@ -20,9 +20,11 @@ using ArgumentGradient =
 /// and its name after `grad.`; the gradient by an op's result gets the result's logical axes. No
 /// gradient is reported for an argument that the loss does not depend on. On failure an error has
 /// been emitted.
+/// `seed` is what the loss itself gets as its gradient; null: 1.
 /// Ops may be replaced by forms that save what gradients reuse; `loss` is kept up to date.
 llvm::LogicalResult appendBackward(mlir::func::FuncOp function, mlir::Value &loss,
-                                   llvm::ArrayRef<unsigned> arguments, ArgumentGradient report);
+                                   llvm::ArrayRef<unsigned> arguments, ArgumentGradient report,
+                                   mlir::Value seed = {});
 
 } // namespace cleave::graph
 

@@ -178,6 +178,8 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
       return module.emitError() << "expected at least 1 microbatch in the option microbatches, "
                                    "found "
                                 << microbatches.getValue();
+    if (scaleLoss && form != "step")
+      return module.emitError() << "the option scale-loss goes with form=step";
     FailureOr<Optimizer> chosen = optimizerOfOption();
     if (failed(chosen))
       return failure();
@@ -201,10 +203,15 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
       return function->emitError()
              << "a step updates parameters in states, but argument " << parameters->front().argument
              << " has none; give it cleave.state, or use form=gradients";
+    if (auto type = cast<RankedTensorType>(function->getResultTypes()[*lossResult]);
+        scaleLoss && type.getElementTypeBitWidth() < 32)
+      return function->emitError() << "the loss is " << type.getElementType()
+                                   << ", whose gradient can not start from a scale of f32; convert "
+                                      "the loss to f32";
     ForwardFunction forward{*function, *lossResult, std::move(*parameters)};
     if (failed(form == "gradients"
                    ? writeGradients(forward)
-                   : TrainingStep(forward, *chosen, microbatches, *numbers).write()))
+                   : TrainingStep(forward, *chosen, microbatches, scaleLoss, *numbers).write()))
       return failure();
     if (!keepForward)
       function->erase();

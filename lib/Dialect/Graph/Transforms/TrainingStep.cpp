@@ -95,8 +95,8 @@ LogicalResult graph::writeGradients(ForwardFunction &forward) {
 //===----------------------------------------------------------------------===//
 
 TrainingStep::TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches,
-                           llvm::StringMap<double> defaults)
-    : forward(forward), optimizer(optimizer), microbatches(microbatches),
+                           bool scalesLoss, llvm::StringMap<double> defaults)
+    : forward(forward), optimizer(optimizer), microbatches(microbatches), scalesLoss(scalesLoss),
       defaults(std::move(defaults)), context(forward.function.getContext()),
       builder(forward.function) {
   bool isWide = false;
@@ -163,6 +163,8 @@ LogicalResult TrainingStep::checkNames() {
     states.push_back(gradientName(parameter));
     llvm::append_range(states, optimizerStates(parameter));
   }
+  if (scalesLoss)
+    states.push_back(kLossScaleState.str());
   llvm::StringSet<> taken;
   auto module = forward.function->getParentOfType<ModuleOp>();
   for (StateOp state : module.getOps<StateOp>())
@@ -197,6 +199,8 @@ void TrainingStep::addStates() {
     for (StringRef state : optimizerStates(parameter))
       addState(state, stateType(parameter), "optimizer", &parameter);
   addState(kNumberState, RankedTensorType::get({}, builder.getI64Type()), "optimizer");
+  if (scalesLoss)
+    addState(kLossScaleState, numberType(), "optimizer");
   for (const LabelCount &count : labelCounts) {
     auto op = cast<CrossEntropyOp>(*std::next(forward.function.front().begin(), count.position));
     addState(count.state, op.getCount().getType(), "accumulator");
@@ -396,6 +400,9 @@ LogicalResult TrainingStep::writeMicro() {
     loss = PrimitiveBuilder(body, loss.getLoc()).multiply(loss, share);
 
   SmallVector<Value> sums(forward.parameters.size());
+  Value seed;
+  if (scalesLoss)
+    seed = writer.addArgument(numberType(), stateAttributes(kLossScaleState), loc);
   Value lossSum;
   if (accumulates()) {
     Value before = writer.addArgument(loss.getType(), stateAttributes(kLossState), loc);
@@ -417,10 +424,12 @@ LogicalResult TrainingStep::writeMicro() {
     sums[index] = sums[index] ? b.add(sums[index], gradient) : gradient;
     found.set(index);
   };
-  if (failed(appendBackward(writer.function, loss, trainedArguments(forward),
-                            [&](OpBuilder &at, unsigned argument, Value gradient) {
-                              add(at, indices.lookup(argument), gradient);
-                            })))
+  if (failed(appendBackward(
+          writer.function, loss, trainedArguments(forward),
+          [&](OpBuilder &at, unsigned argument, Value gradient) {
+            add(at, indices.lookup(argument), gradient);
+          },
+          seed)))
     return failure();
   for (auto [i, parameter] : llvm::enumerate(forward.parameters))
     if (!found.test(i)) {

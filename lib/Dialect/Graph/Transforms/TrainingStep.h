@@ -23,6 +23,9 @@ struct TrainedParameter {
   bool decays = false;
 };
 
+/// What gradients start from, where the loss is scaled.
+inline constexpr llvm::StringLiteral kLossScaleState = "step.loss_scale";
+
 enum class Optimizer : uint8_t { AdamW, Sgd, SgdWithMomentum };
 
 /// What is differentiated: a function of one block, and its loss, a scalar of floats.
@@ -39,9 +42,10 @@ llvm::LogicalResult writeGradients(ForwardFunction &forward);
 /// forward function. On failure an error has been emitted.
 class TrainingStep {
 public:
+  /// `scalesLoss`: gradients start from the state step.loss_scale instead of 1.
   /// `defaults`: of the numbers that the update takes, by their names.
   TrainingStep(ForwardFunction &forward, Optimizer optimizer, int64_t microbatches,
-               llvm::StringMap<double> defaults = {});
+               bool scalesLoss = false, llvm::StringMap<double> defaults = {});
   /// The numbers that an update takes: learning_rate, ...
   static llvm::SmallVector<llvm::StringRef> numbersOf(Optimizer optimizer);
   llvm::LogicalResult write();
@@ -72,6 +76,7 @@ private:
   ForwardFunction &forward;
   Optimizer optimizer;
   int64_t microbatches;
+  bool scalesLoss;
   llvm::StringMap<double> defaults;
   mlir::MLIRContext *context;
   mlir::OpBuilder builder; ///< before the forward function

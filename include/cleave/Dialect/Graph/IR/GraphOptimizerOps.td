@@ -8,7 +8,8 @@
 
 include "cleave/Dialect/Graph/IR/GraphBase.td"
 
-def Graph_AdamWOp : Graph_Op<"adamw", [Graph_PartitionByClone, Graph_Decomposable]> {
+def Graph_AdamWOp : Graph_Op<"adamw",
+    [Graph_PartitionByClone, Graph_Decomposable, AttrSizedOperandSegments]> {
   let summary = "Adam with decoupled weight decay";
   let description = [{
     With the numbers lr, b1, b2, eps and d (`learning_rate`, `beta1`, `beta2`, `epsilon`,
@@ -17,7 +18,8 @@ def Graph_AdamWOp : Graph_Op<"adamw", [Graph_PartitionByClone, Graph_Decomposabl
     m' = b1 m + (1 - b1) g, v' = b2 v + (1 - b2) g^2,
     p' = p - lr d p - lr (m' / (1 - b1^t)) / (sqrt(v' / (1 - b2^t)) + eps).
 
-    Without `weight_decay`, d is 0. Moments and numbers are f32 (or f64), in which all is computed;
+    Without `weight_decay`, d is 0. Where `apply` is false, all keep their values, whatever the gradient
+    holds. Moments and numbers are f32 (or f64), in which all is computed;
     the parameter is rounded once to its own type.
 
     ```mlir
@@ -32,7 +34,8 @@ def Graph_AdamWOp : Graph_Op<"adamw", [Graph_PartitionByClone, Graph_Decomposabl
                        Graph_FloatTensor:$first_moment, Graph_FloatTensor:$second_moment,
                        Graph_PositionTensor:$step, Graph_FloatTensor:$learning_rate,
                        Graph_FloatTensor:$beta1, Graph_FloatTensor:$beta2,
-                       Graph_FloatTensor:$epsilon, Optional<Graph_FloatTensor>:$weight_decay);
+                       Graph_FloatTensor:$epsilon, Optional<Graph_FloatTensor>:$weight_decay,
+                       Optional<Graph_PredicateTensor>:$apply);
   let results = (outs Graph_FloatTensor:$new_parameter, Graph_FloatTensor:$new_first_moment,
                       Graph_FloatTensor:$new_second_moment);
   let builders = [OpBuilder<(ins "::mlir::Value":$parameter, "::mlir::Value":$gradient,
@@ -42,12 +45,18 @@ def Graph_AdamWOp : Graph_Op<"adamw", [Graph_PartitionByClone, Graph_Decomposabl
                                  "::mlir::Value":$epsilon, "::mlir::Value":$weightDecay), [{
     build($_builder, $_state, parameter.getType(), firstMoment.getType(), secondMoment.getType(),
           parameter, gradient, firstMoment, secondMoment, step, learningRate, beta1, beta2, epsilon,
-          weightDecay);
+          weightDecay, /*apply=*/::mlir::Value());
   }]>];
   let assemblyFormat =
       "$parameter `,` $gradient `,` $first_moment `,` $second_moment `step` $step `learning_rate` "
       "$learning_rate `beta1` $beta1 `beta2` $beta2 `epsilon` $epsilon (`weight_decay` "
-      "$weight_decay^)? attr-dict `:` functional-type(operands, results)";
+      "$weight_decay^)? (`apply` $apply^)? attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// What each result takes the place of.
+    ::llvm::SmallVector<::mlir::Value> getUpdated() {
+      return {getParameter(), getFirstMoment(), getSecondMoment()};
+    }
+  }];
   let hasVerifier = 1;
 }
 
@@ -57,6 +66,7 @@ def Graph_SgdOp : Graph_Op<"sgd",
   let description = [{
     With g' = g + weight_decay p: without momentum p' = p - lr g'; with it u' = momentum u + g' and
     p' = p - lr u', where u is the velocity. `velocity`, `momentum` and the second result go together.
+    Where `apply` is false, all keep their values, whatever the gradient holds.
     Velocity and numbers are f32 (or f64), in which all is computed; the parameter is rounded once to
     its own type.
 
@@ -71,18 +81,29 @@ def Graph_SgdOp : Graph_Op<"sgd",
   let arguments = (ins Graph_FloatTensor:$parameter, Graph_FloatTensor:$gradient,
                        Optional<Graph_FloatTensor>:$velocity, Graph_FloatTensor:$learning_rate,
                        Optional<Graph_FloatTensor>:$momentum,
-                       Optional<Graph_FloatTensor>:$weight_decay);
+                       Optional<Graph_FloatTensor>:$weight_decay,
+                       Optional<Graph_PredicateTensor>:$apply);
   let results = (outs Graph_FloatTensor:$new_parameter, Optional<Graph_FloatTensor>:$new_velocity);
   let builders = [OpBuilder<(ins "::mlir::Value":$parameter, "::mlir::Value":$gradient,
                                  "::mlir::Value":$velocity, "::mlir::Value":$learningRate,
                                  "::mlir::Value":$momentum, "::mlir::Value":$weightDecay), [{
     build($_builder, $_state, parameter.getType(), velocity ? velocity.getType() : ::mlir::Type(),
-          parameter, gradient, velocity, learningRate, momentum, weightDecay);
+          parameter, gradient, velocity, learningRate, momentum, weightDecay,
+          /*apply=*/::mlir::Value());
   }]>];
   let assemblyFormat =
       "$parameter `,` $gradient (`velocity` $velocity^)? `learning_rate` $learning_rate "
-      "(`momentum` $momentum^)? (`weight_decay` $weight_decay^)? attr-dict `:` "
+      "(`momentum` $momentum^)? (`weight_decay` $weight_decay^)? (`apply` $apply^)? attr-dict `:` "
       "functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// What each result takes the place of.
+    ::llvm::SmallVector<::mlir::Value> getUpdated() {
+      ::llvm::SmallVector<::mlir::Value> values{getParameter()};
+      if (getVelocity())
+        values.push_back(getVelocity());
+      return values;
+    }
+  }];
   let hasVerifier = 1;
 }
 

@@ -78,6 +78,9 @@ def DifferentiatePass : Pass<"cleave-differentiate", "::mlir::ModuleOp"> {
     or more dimensions in the checkpoint, changed by the options `decay` and `no-decay`. The outputs of
     `update` are `loss` and `grad_norm`, the norm before clipping.
 
+    With `scale-loss` the gradients start from the state `step.loss_scale` (kind "optimizer") instead of
+    1, so that they are as many times too large: `cleave-loss-scaling` divides them by it and keeps it.
+
     With `form=gradients` there is one function, `@gradients`, with the forward function's arguments:
     it gives the loss and, as output `grad.NAME`, the gradient of each parameter.
 
@@ -126,6 +129,8 @@ def DifferentiatePass : Pass<"cleave-differentiate", "::mlir::ModuleOp"> {
                "Parameters that do not decay, as patterns; goes before decay">,
     ListOption<"defaults", "defaults", "std::string",
                "Defaults of the step's numbers: learning_rate=3e-4">,
+    Option<"scaleLoss", "scale-loss", "bool", "false",
+           "Gradients start from the state step.loss_scale; only with form=step">,
     Option<"keepForward", "keep-forward", "bool", "false",
            "Keeps the forward function as it is, beside the new ones">,
   ];
@@ -213,6 +218,74 @@ def MixedPrecisionPass : Pass<"cleave-mixed-precision", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numMasters", "masters", "Weights that are stored in f32">,
                     Statistic<"numConversions", "conversions", "Conversions of weights">];
   let dependentDialects = ["::cleave::graph::GraphDialect"];
+}
+
+def NarrowGradientsPass : Pass<"cleave-narrow-gradients", "::mlir::ModuleOp"> {
+  let summary = "Gives weight gradients the type of the operands that they are made of";
+  let description = [{
+    Assumes functions that write states of kind "gradient", as `cleave-differentiate` makes them. Where
+    such a gradient is an op's result that is wider than all of the op's floats (a product of 16-bit
+    operands, the gradient of a table), maybe added to others or moved, the op rounds to the operands'
+    type and its result is widened again. Sums over devices, which come before a rounding, are then of
+    16 bits: half the bytes are sent, and each partial sum is rounded. Sums over tokens stay in f32
+    inside the op, and so do sums over microbatches.
+
+    ```mlir
+    %g = graph.dot_general %dy, %x contract [0] x [0] : (tensor<2x4xbf16>, tensor<2x8xbf16>) -> tensor<4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %n = graph.dot_general %dy, %x contract [0] x [0] : (tensor<2x4xbf16>, tensor<2x8xbf16>) -> tensor<4x8xbf16>
+    %g = graph.convert %n : tensor<4x8xbf16> -> tensor<4x8xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "Gradients that are made narrower">];
+  let dependentDialects = ["::cleave::graph::GraphDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Loss scaling
+//===----------------------------------------------------------------------===//
+
+def LossScalingPass : Pass<"cleave-loss-scaling", "::mlir::ModuleOp"> {
+  let summary = "Keeps the scale of the loss, and skips updates that overflow";
+  let description = [{
+    Assumes `@micro` and `@update` as `cleave-differentiate` with `scale-loss` makes them: gradients are
+    too large by the factor in the state `step.loss_scale`. f16 keeps small gradients that way.
+
+    - The state holds 0 before the first step, which stands for `init`.
+    - `@update` divides the gradients by the scale before it takes their norm.
+    - Gradients that overflowed make the norm infinite or NaN, which is the same number on all devices:
+      then every state that `@update` writes keeps its value on all of them, the number of updates too,
+      and the scale is halved, but not below 1.
+    - The state `step.good_steps` (i64) counts the updates since the scale last changed. The
+      `growth-interval`-th doubles the scale, up to 2^32.
+    - The output `loss_scale` is the scale that this step used.
+
+    ```mlir
+    func.func @update(%w: tensor<4xf32> {cleave.state = @w}, %g: tensor<4xf32> {cleave.state = @grad.w}, ...)
+        -> (tensor<4xf32> {cleave.state = @w}, tensor<f32> {cleave.output = "grad_norm"}) {
+      ...
+      return %w1, %norm : tensor<4xf32>, tensor<f32>
+    ```
+    becomes
+    ```mlir
+      %inverse = graph.divide %one, %scale : tensor<f32>
+      %factor = graph.broadcast %inverse dims [] : tensor<f32> -> tensor<4xf32>
+      %unscaled = graph.multiply %g, %factor : tensor<4xf32>
+      ...
+      %size = graph.abs %norm : tensor<f32>
+      %finite = graph.compare LT %size, %infinity : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %all = graph.broadcast %finite dims [] : tensor<i1> -> tensor<4xi1>
+      %w2 = graph.select %all, %w1, %w : tensor<4xi1>, tensor<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"init", "init", "double", "65536.0", "The first scale; a power of two rounds nothing">,
+    Option<"growthInterval", "growth-interval", "int64_t", "2000",
+           "Updates in a row after which the scale doubles">,
+  ];
+  let dependentDialects = ["::cleave::CleaveDialect", "::cleave::graph::GraphDialect"];
 }
 
 #endif // CLEAVE_DIALECT_GRAPH_TRANSFORMS_PASSES_TD
