@@ -227,6 +227,13 @@ std::vector<std::string> cleave::training::companionFiles(llvm::StringRef modelF
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// States that only runs in float16 have: the loss's scale, where 0 stands for the first one, and
+/// the updates since it changed. Other runs go on from theirs, and they from others'.
+static bool isOfLossScale(llvm::StringRef name) {
+  return name == "step.loss_scale" || name == "step.good_steps";
+}
+static constexpr char kZeros[8] = {};
+
 /// Opens one file of tensors and checks that it holds what it should.
 static llvm::Expected<std::unique_ptr<st::File>>
 openTensors(const std::string &path, llvm::ArrayRef<CheckpointTensor> expected,
@@ -238,6 +245,8 @@ openTensors(const std::string &path, llvm::ArrayRef<CheckpointTensor> expected,
   const char *kOther = ": the checkpoint is of another model or optimizer";
   for (const CheckpointTensor &tensor : expected) {
     const st::TensorInfo *found = file->find(tensor.name);
+    if (!found && isOfLossScale(tensor.name))
+      continue;
     if (!found)
       return makeError(path + ": tensor " + tensor.name + " is missing" + kOther);
     if (found->dtype != tensor.dtype || found->shape != tensor.shape)
@@ -246,11 +255,17 @@ openTensors(const std::string &path, llvm::ArrayRef<CheckpointTensor> expected,
                        " " + st::formatShape(tensor.shape) + kOther);
   }
   for (const st::TensorInfo &tensor : file->tensors())
-    if (llvm::none_of(expected, [&](const auto &e) { return e.name == tensor.name; }))
+    if (!isOfLossScale(tensor.name) &&
+        llvm::none_of(expected, [&](const auto &e) { return e.name == tensor.name; }))
       return makeError(path + ": tensor " + tensor.name + " is not one of the executable's" +
                        kOther);
   for (const CheckpointTensor &tensor : expected) {
-    llvm::StringRef data = file->bytes(*file->find(tensor.name));
+    const st::TensorInfo *found = file->find(tensor.name);
+    if (!found) {
+      bytes.push_back({kZeros, size_t(st::byteSize(tensor.dtype))}); // A scalar.
+      continue;
+    }
+    llvm::StringRef data = file->bytes(*found);
     auto hash = hashes.find(tensor.name);
     if (hash == hashes.end() || hash->second != hashOf(data))
       return makeError(path + ": tensor " + tensor.name +

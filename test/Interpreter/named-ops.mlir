@@ -188,6 +188,26 @@ func.func @optimizers(%p: tensor<4x8xf64>, %g: tensor<4x8xf64>, %m: tensor<4x8xf
 // CHECK-NEXT: result 4: equal
 // CHECK-NEXT: result 5: equal
 // CHECK-NEXT: result 6: equal
+// CHECK-NEXT: @skipped_updates
+func.func @skipped_updates(%p: tensor<4x8xf64>, %m: tensor<4x8xf64>, %s: tensor<f64>)
+    -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>) {
+  %g = graph.constant dense<0x7FF8000000000000> : tensor<4x8xf64>
+  %v = graph.multiply %m, %m : tensor<4x8xf64>
+  %t = graph.constant dense<3> : tensor<i64>
+  %no = graph.constant dense<false> : tensor<i1>
+  %b = graph.constant dense<0.9> : tensor<f64>
+  %0:3 = graph.adamw %p, %g, %m, %v step %t learning_rate %s beta1 %b beta2 %b epsilon %b weight_decay %b apply %no
+      : (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<i64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<i1>)
+     -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>)
+  %1:2 = graph.sgd %p, %g velocity %m learning_rate %s momentum %b apply %no
+      : (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<f64>, tensor<f64>, tensor<i1>) -> (tensor<4x8xf64>, tensor<4x8xf64>)
+  return %0#0, %0#1, %0#2, %1#0, %1#1 : tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf64>
+}
+// CHECK-NEXT: result 0: equal
+// CHECK-NEXT: result 1: equal
+// CHECK-NEXT: result 2: equal
+// CHECK-NEXT: result 3: equal
+// CHECK-NEXT: result 4: equal
 // CHECK-NEXT: @dropout
 func.func @dropout(%x: tensor<3x70xf64>, %step: tensor<i64>) -> (tensor<3x70xf64>, tensor<3x70xf64>, tensor<3x70xf64>) {
   %seed = graph.constant dense<-8446744073709551617> : tensor<i64>

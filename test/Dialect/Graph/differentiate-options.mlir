@@ -8,6 +8,8 @@
 // MICROBATCHES: error: expected at least 1 microbatch in the option microbatches, found 0
 // RUN: not cleave-opt %s -cleave-differentiate="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
 // OPTIMIZER: error: expected the option optimizer to be adamw or sgd, found 'adam'
+// RUN: not cleave-opt %s -cleave-differentiate="form=gradients scale-loss=true" 2>&1 | FileCheck %s --check-prefix=SCALE
+// SCALE: error: the option scale-loss goes with form=step
 // RUN: not cleave-opt %s -cleave-differentiate="momentum=true" 2>&1 | FileCheck %s --check-prefix=MOMENTUM
 // MOMENTUM: error: the option momentum belongs to sgd; adamw has its moments
 // RUN: not cleave-opt %s -cleave-differentiate="entry=g" 2>&1 | FileCheck %s --check-prefix=ENTRY

@@ -177,6 +177,16 @@ func.func @adamw_step(%p: tensor<4xf32>, %t: tensor<1xi64>, %n: tensor<f32>) {
 
 // -----
 
+func.func @adamw_apply(%p: tensor<4xf32>, %t: tensor<i64>, %n: tensor<f32>, %b: tensor<4xi1>) {
+  // expected-error@+1 {{expected apply of type tensor<i1>, found tensor<4xi1>}}
+  %0:3 = graph.adamw %p, %p, %p, %p step %t learning_rate %n beta1 %n beta2 %n epsilon %n apply %b
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<i64>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<4xi1>)
+     -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
 func.func @adamw_number(%p: tensor<4xf32>, %t: tensor<i64>, %n: tensor<f32>, %d: tensor<f64>) {
   // expected-error@+1 {{expected a weight decay of type tensor<f32>, found tensor<f64>}}
   %0:3 = graph.adamw %p, %p, %p, %p step %t learning_rate %n beta1 %n beta2 %n epsilon %n weight_decay %d

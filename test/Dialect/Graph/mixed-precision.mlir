@@ -27,8 +27,8 @@
 // STEP-SAME: %[[W:[a-z0-9]+]]: tensor<4x8xf32> {cleave.state = @w}
 // STEP: %[[W16:.*]] = graph.convert %[[W]]
 // STEP-NOT: graph.convert %[[W]]
-// STEP: %[[G1:.*]] = graph.dot_general {{.*}} {cleave.backward, cleave.block = "layer", cleave.instance = 0 : i64} : (tensor<2x4xbf16>, tensor<2x8xbf16>) -> tensor<4x8xf32>
-// STEP: %[[G2:.*]] = graph.dot_general {{.*}} {cleave.backward, cleave.block = "layer", cleave.instance = 0 : i64} : (tensor<2x4xbf16>, tensor<2x8xbf16>) -> tensor<4x8xf32>
+// STEP: %[[G1:.*]] = graph.dot_general {{.*}} : (tensor<2x4xbf16>, tensor<2x8xbf16>) -> tensor<4x8xf32>
+// STEP: %[[G2:.*]] = graph.dot_general {{.*}} : (tensor<2x4xbf16>, tensor<2x8xbf16>) -> tensor<4x8xf32>
 // STEP: graph.adamw %[[W]], {{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>,
 cleave.state @w : tensor<4x8xbf16> {kind = "weight"}
 cleave.state @bias : tensor<8xbf16> {kind = "weight"}

@@ -43,7 +43,7 @@ func.func @cross_entropy(%x: tensor<2x4x7xf32>, %l: tensor<2x4xi64>, %n: tensor<
 }
 
 // CHECK-LABEL: func.func @optimizers
-func.func @optimizers(%p: tensor<4x8xbf16>, %g: tensor<4x8xf32>, %m: tensor<4x8xf32>, %t: tensor<i64>, %n: tensor<f32>) {
+func.func @optimizers(%p: tensor<4x8xbf16>, %g: tensor<4x8xf32>, %m: tensor<4x8xf32>, %t: tensor<i64>, %n: tensor<f32>, %b: tensor<i1>) {
   // CHECK: graph.adamw %arg0, %arg1, %arg2, %arg2 step %arg3 learning_rate %arg4 beta1 %arg4 beta2 %arg4 epsilon %arg4 weight_decay %arg4 : (
   // RULE: graph.adamw {{.*}}#cleave.sharding_rule<([i, j], [i, j], [i, j], [i, j], [], [], [], [], [], []) -> ([i, j], [i, j], [i, j]) {i=4, j=8}>
   %0:3 = graph.adamw %p, %g, %m, %m step %t learning_rate %n beta1 %n beta2 %n epsilon %n weight_decay %n
@@ -59,6 +59,13 @@ func.func @optimizers(%p: tensor<4x8xbf16>, %g: tensor<4x8xf32>, %m: tensor<4x8x
   // RULE: graph.sgd {{.*}} velocity {{.*}}#cleave.sharding_rule<([i, j], [i, j], [i, j], [], [], []) -> ([i, j], [i, j]) {i=4, j=8}>
   %3:2 = graph.sgd %p, %g velocity %m learning_rate %n momentum %n weight_decay %n
       : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4x8xbf16>, tensor<4x8xf32>)
+  // CHECK: graph.adamw {{.*}} weight_decay %arg4 apply %arg5 : (
+  // RULE: graph.adamw {{.*}} apply {{.*}}#cleave.sharding_rule<([i, j], [i, j], [i, j], [i, j], [], [], [], [], [], [], []) -> ([i, j], [i, j], [i, j]) {i=4, j=8}>
+  %5:3 = graph.adamw %p, %g, %m, %m step %t learning_rate %n beta1 %n beta2 %n epsilon %n weight_decay %n apply %b
+      : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<i64>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i1>)
+     -> (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: graph.sgd %arg0, %arg1 learning_rate %arg4 apply %arg5 : (
+  %6 = graph.sgd %p, %g learning_rate %n apply %b : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<f32>, tensor<i1>) -> tensor<4x8xbf16>
   // CHECK: graph.global_norm %arg1, %arg0 : (tensor<4x8xf32>, tensor<4x8xbf16>) -> tensor<f32>
   // RULE: graph.global_norm {{.*}}#cleave.sharding_rule<([i, j], [k, l]) -> ([]) {i=4, j=8, k=4, l=8} reduction={i, j, k, l} via_decomposition={i, j, k, l}>
   %4 = graph.global_norm %g, %p : (tensor<4x8xf32>, tensor<4x8xbf16>) -> tensor<f32>

@@ -336,7 +336,8 @@ func.func @f(%p: tensor<AxBxf64>, %g: tensor<AxBxf64>, %m: tensor<AxBxf64>, %v: 
   cases.push_back({"sgd", R"(
 func.func @f(%p: tensor<AxBxf64>, %g: tensor<AxBxf64>, %u: tensor<AxBxf64>, %lr: tensor<f64>, %mu: tensor<f64>, %wd: tensor<f64>)
     -> (tensor<AxBxf64>, tensor<AxBxf64>, tensor<AxBxf64>) {
-  %0 = graph.sgd %p, %g learning_rate %lr : (tensor<AxBxf64>, tensor<AxBxf64>, tensor<f64>) -> tensor<AxBxf64>
+  %yes = graph.constant dense<true> : tensor<i1>
+  %0 = graph.sgd %p, %g learning_rate %lr apply %yes : (tensor<AxBxf64>, tensor<AxBxf64>, tensor<f64>, tensor<i1>) -> tensor<AxBxf64>
   %1:2 = graph.sgd %p, %g velocity %u learning_rate %lr momentum %mu weight_decay %wd
       : (tensor<AxBxf64>, tensor<AxBxf64>, tensor<AxBxf64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<AxBxf64>, tensor<AxBxf64>)
   return %0, %1#0, %1#1 : tensor<AxBxf64>, tensor<AxBxf64>, tensor<AxBxf64>

@@ -126,14 +126,19 @@ LogicalResult Scaling::keepOnOverflow(PrimitiveBuilder &b, Value isGood) {
         applyOnlyIf<SgdOp>(result.get(), before, isGood))
       continue;
     PrimitiveBuilder at(b.builder, result.get().getLoc());
-    result.set(at.select(at.broadcast(isGood, at.shapeOf(before), {}), result.get(), before));
+    bool isScalar = at.shapeOf(before).empty();
+    Value all = isScalar ? isGood : at.broadcast(isGood, at.shapeOf(before), {});
+    result.set(at.select(all, result.get(), before));
   }
   return success();
 }
 
 LogicalResult Scaling::run() {
-  FailureOr<func::FuncOp> micro = findFunction("micro"), found = findFunction("update");
-  if (failed(micro) || failed(found))
+  FailureOr<func::FuncOp> micro = findFunction("micro");
+  if (failed(micro))
+    return failure();
+  FailureOr<func::FuncOp> found = findFunction("update");
+  if (failed(found))
     return failure();
   update = *found;
   BlockArgument seed = argumentOf(*micro, kLossScaleState);

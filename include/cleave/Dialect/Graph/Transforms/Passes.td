@@ -275,9 +275,9 @@ def LossScalingPass : Pass<"cleave-loss-scaling", "::mlir::ModuleOp"> {
       %unscaled = graph.multiply %g, %factor : tensor<4xf32>
       ...
       %size = graph.abs %norm : tensor<f32>
-      %finite = graph.compare LT %size, %infinity : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %finite = graph.compare lt %size, %infinity : (tensor<f32>, tensor<f32>) -> tensor<i1>
       %all = graph.broadcast %finite dims [] : tensor<i1> -> tensor<4xi1>
-      %w2 = graph.select %all, %w1, %w : tensor<4xi1>, tensor<4xf32>
+      %w2 = graph.select %all, %w1, %w : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
   let options = [
