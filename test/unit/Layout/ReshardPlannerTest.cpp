@@ -118,9 +118,9 @@ TEST(ReshardPlannerTest, SlicesAnotherDimensionToReduceLess) {
             R"(all_slice{"b"}@1; reduce_scatter{"a"}@0; all_to_all{"b"}@1->0)");
   EXPECT_EQ(plan({16, 16}, {{{}, {}}, {kB0}}, {{{kB}, {}}, {}}),
             R"(all_slice{"b":(2)2}@1; reduce_scatter{"b":(1)2}@0; all_to_all{"b":(2)2}@1->0)");
-  // With one dimension there is no such place.
+  // With one dimension it is major at first; then the blocks change places.
   EXPECT_EQ(plan({16}, {{{}}, {kA}}, {{{kA, kB}}, {}}),
-            R"(reduce_scatter{"a"}@0; all_slice{"b"}@0)");
+            R"(all_slice{"b"}@0; reduce_scatter{"a"}@0; collective_permute)");
 }
 
 TEST(ReshardPlannerTest, UnalignedBlocksAreNotSplit) {
