@@ -169,9 +169,43 @@ static void takeScalarsOut(graph::DropoutOp op) {
                                             /*start=*/0, strides));
 }
 
+/// Sums at positions that are data are made in the result's memory: a result that is too narrow to
+/// hold sums is rounded by a kernel of its own.
+static void widenScatters(func::FuncOp function) {
+  auto narrowed = [](Operation &op) -> std::optional<RankedTensorType> {
+    if (!isa<graph::EmbeddingGradOp, graph::ScatterAddOp>(op))
+      return std::nullopt;
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    Type wide = graph::computeType(type.getElementType());
+    if (!isa<FloatType>(type.getElementType()) || wide == type.getElementType())
+      return std::nullopt;
+    return RankedTensorType::get(type.getShape(), wide, type.getEncoding());
+  };
+  for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    std::optional<RankedTensorType> wide = narrowed(op);
+    if (!wide)
+      continue;
+    OpBuilder builder(&op);
+    if (isa<graph::ScatterAddOp>(op))
+      for (unsigned operand : {0, 2}) {
+        auto type = cast<RankedTensorType>(op.getOperand(operand).getType());
+        type = RankedTensorType::get(type.getShape(), wide->getElementType(), type.getEncoding());
+        op.setOperand(operand,
+                      graph::ConvertOp::create(builder, op.getLoc(), type, op.getOperand(operand)));
+      }
+    Value result = op.getResult(0);
+    Type narrow = result.getType();
+    result.setType(*wide);
+    builder.setInsertionPointAfter(&op);
+    auto rounded = graph::ConvertOp::create(builder, op.getLoc(), narrow, result);
+    result.replaceAllUsesExcept(rounded.getResult(), rounded);
+  }
+}
+
 LogicalResult prepareKernels(func::FuncOp function) {
   for (auto op : function.front().getOps<graph::DropoutOp>())
     takeScalarsOut(op);
+  widenScatters(function);
   SmallVector<DecomposableOpInterface> split;
   for (Operation &op : function.front())
     if (isa<graph::CrossEntropyOp>(op))

@@ -5,6 +5,8 @@
 
 #include "LinalgBuilder.h"
 
+#include "cleave/Conversion/LinalgToRowLoops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -131,9 +133,10 @@ Value LinalgBuilder::scatterAdd(graph::ScatterAddOp op, Value x, Value indices, 
                                      : arith::AddIOp::create(e, v[2], term).getResult();
     linalg::YieldOp::create(e, arith::SelectOp::create(e, here, sum, v[2]).getResult());
   };
-  Value result =
-      linalg::GenericOp::create(b, sums, ValueRange{indices, updates}, x, maps, iterators, body)
-          .getResult(0);
+  auto scatter =
+      linalg::GenericOp::create(b, sums, ValueRange{indices, updates}, x, maps, iterators, body);
+  scatter->setAttr(kScatterAxisAttr, b.getI64IntegerAttr(axis));
+  Value result = scatter.getResult(0);
   if (wide == element)
     return result;
   return pointwise(type, result, [&](ImplicitLocOpBuilder &e, ValueRange v) {

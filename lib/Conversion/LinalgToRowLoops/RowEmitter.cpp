@@ -40,7 +40,11 @@ void RowEmitter::setInsertionPoint() {
 }
 
 scf::ForOp RowEmitter::openLoop(int64_t extent, ValueRange carried) {
-  Value lower = index(0), upper = index(extent), step = index(1);
+  return openLoop(index(extent), carried);
+}
+
+scf::ForOp RowEmitter::openLoop(Value upper, ValueRange carried) {
+  Value lower = index(0), step = index(1);
   setInsertionPoint();
   auto loop = scf::ForOp::create(builder_, loc_, lower, upper, step, carried);
   scopes_.back().outerBefore.push_back(scopes_.back().before);
@@ -122,11 +126,14 @@ FailureOr<func::FuncOp> RowEmitter::emit() {
       return failure();
     }
   }
-  collectReductions();
-  collectPieces();
-  chooseRows();
+  linalg::GenericOp accumulated = accumulatedOutput();
+  if (!accumulated) {
+    collectReductions();
+    collectPieces();
+    chooseRows();
+  }
   makeFunction();
-  if (failed(emitRows(0))) {
+  if (failed(accumulated ? emitAccumulated(accumulated) : emitRows(0))) {
     result_.erase();
     return failure();
   }

@@ -65,6 +65,7 @@ private:
   template <typename Fn> auto atDepth(unsigned depth, Fn &&fn);
   void setInsertionPoint();
   mlir::scf::ForOp openLoop(int64_t extent, mlir::ValueRange carried);
+  mlir::scf::ForOp openLoop(mlir::Value extent, mlir::ValueRange carried);
   void closeLoop(mlir::scf::ForOp loop, mlir::ValueRange yielded);
 
   // Elements (RowElements.cpp): null after a reported error.
@@ -108,6 +109,14 @@ private:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> emitNestLoops(Nest &nest, unsigned dim,
                                                                 mlir::ValueRange carried);
   void store(const OutputPiece &piece, mlir::Value value, const Indices &from);
+
+  // Sums made in the output's memory (RowAccumulation.cpp).
+  mlir::linalg::GenericOp accumulatedOutput() const;
+  mlir::LogicalResult emitAccumulated(mlir::linalg::GenericOp op);
+  mlir::LogicalResult emitInitial(mlir::linalg::GenericOp op, Indices &at);
+  mlir::LogicalResult emitTerms(mlir::linalg::GenericOp op, mlir::ArrayRef<unsigned> order,
+                                Indices &loops);
+
   mlir::Value fail(mlir::Operation *op, const llvm::Twine &message);
 
   mlir::func::FuncOp kernel_, result_;

@@ -80,20 +80,20 @@ FailureOr<SmallVector<Value>> EmbeddingGradOp::partition(OpBuilder &builder,
 }
 
 FailureOr<SmallVector<Value>> EmbeddingGradOp::decompose(OpBuilder &builder) {
-  // A product with one-hot rows: 1 where the id is the row's number.
+  // Each row adds its gradients up, in a type that holds the sums.
   PrimitiveBuilder b(builder, getLoc());
-  RankedTensorType ids = getIds().getType(), gradient = getGradient().getType();
-  int64_t idsRank = ids.getRank();
-  SmallVector<int64_t> shape(ids.getShape());
-  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, idsRank));
-  shape.push_back(getResult().getType().getDimSize(0));
-  Value numbers = b.iota(shape, ids.getElementType(), idsRank, getOffset());
-  Value isRow =
-      b.compare(CompareDirection::EQ, b.broadcastBack(getIds(), shape, {idsRank}), numbers);
-  Value oneHot = b.convert(isRow, gradient.getElementType());
-  return SmallVector<Value>{b.make<DotGeneralOp>(
-      oneHot, getGradient(), ArrayRef<int64_t>{}, ArrayRef<int64_t>{}, ArrayRef<int64_t>(rows),
-      ArrayRef<int64_t>(rows), getResult().getType().getElementType())};
+  RankedTensorType result = getResult().getType();
+  Type wide = computeType(result.getElementType());
+  Value rows = getIds();
+  if (getOffset()) {
+    Type number = getIds().getType().getElementType();
+    auto scalar = RankedTensorType::get({}, number);
+    Value first = b.make<ReshapeOp>(scalar, b.iota({1}, number, 0, getOffset()));
+    rows = b.subtract(rows, b.broadcast(first, b.shapeOf(rows), {}));
+  }
+  Value zeros = b.splat(result.getShape(), wide, 0);
+  Value sums = b.make<ScatterAddOp>(zeros, rows, b.convert(getGradient(), wide), 0);
+  return SmallVector<Value>{b.convert(sums, result.getElementType())};
 }
 
 FailureOr<Value> EmbeddingGradOp::operandGradient(OpBuilder &builder, unsigned,
