@@ -1,7 +1,7 @@
 # Copyright 2026 The Cleave Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A LLaMA as one writes it in JAX, forward and training step, for Shardy and XLA to shard. Nothing is
-allocated.
+"""A LLaMA as one writes it in JAX, forward and training step, for Shardy and XLA to shard.
+Nothing is allocated but by `training`.
 
 Needs jax (pip install jax). Import it before anything else that imports jax: it asks for CPU devices.
 """
@@ -30,7 +30,8 @@ class Llama:
 
     def __init__(self, model, layers, dp, tp, given, dtype=jnp.bfloat16):
         c = json.loads((MODELS / model / "config.json").read_text())
-        self.layers, self.dtype, self.given = layers, dtype, given
+        self.layers = layers or c["num_hidden_layers"]
+        self.dtype, self.given = dtype, given
         self.hidden, self.ffn, self.vocab = c["hidden_size"], c["intermediate_size"], c["vocab_size"]
         self.heads, self.kv_heads = c["num_attention_heads"], c["num_key_value_heads"]
         self.head_dim = self.hidden // self.heads
@@ -96,11 +97,9 @@ class Llama:
         of = lambda *shape: jax.ShapeDtypeStruct(shape, dtype)
         layer = dict(norm1=of(h), norm2=of(h), q=of(h, h), k=of(h, kv), v=of(h, kv), o=of(h, h),
                      gate=of(h, f), up=of(h, f), down=of(f, h))
-        placed = dict(norm1=P(), norm2=P(), q=COLUMN, k=COLUMN, v=COLUMN, o=ROW, gate=COLUMN,
-                      up=COLUMN, down=ROW)
         params = dict(embedding=of(self.vocab, h), layers=[layer] * self.layers, norm=of(h),
                       head=of(h, self.vocab))
-        spec = dict(embedding=ROW, layers=[placed] * self.layers, norm=P(), head=COLUMN)
+        spec = self.placement()
         tokens = jax.ShapeDtypeStruct((batch, sequence), jnp.int32)
         data = P("dp", None)
         if step == "forward":
@@ -110,6 +109,35 @@ class Llama:
             count = jax.ShapeDtypeStruct((), jnp.float32)
             function, arguments = self.train, (params, params, params, count, tokens, tokens)
             specs = (spec, spec, spec, P(), data, data)
-        shardings = jax.tree.map(lambda s: NamedSharding(self.mesh, s), specs,
-                                 is_leaf=lambda s: isinstance(s, P))
-        return jax.jit(function, in_shardings=shardings).trace(*arguments)
+        return jax.jit(function, in_shardings=self.shardings(specs)).trace(*arguments)
+
+    def placement(self):
+        placed = dict(norm1=P(), norm2=P(), q=COLUMN, k=COLUMN, v=COLUMN, o=ROW, gate=COLUMN,
+                      up=COLUMN, down=ROW)
+        return dict(embedding=ROW, layers=[placed] * self.layers, norm=P(), head=COLUMN)
+
+    def shardings(self, specs):
+        return jax.tree.map(lambda s: NamedSharding(self.mesh, s), specs,
+                            is_leaf=lambda s: isinstance(s, P))
+
+    def training(self, tensors):
+        """The compiled step, and a function that puts tokens and the state on the devices: weights by
+        their Hugging Face names from `tensors`, moments of zero."""
+        part = dict(norm1="input_layernorm", norm2="post_attention_layernorm", q="self_attn.q_proj",
+                    k="self_attn.k_proj", v="self_attn.v_proj", o="self_attn.o_proj",
+                    gate="mlp.gate_proj", up="mlp.up_proj", down="mlp.down_proj")
+        params = dict(embedding=tensors["model.embed_tokens.weight"],
+                      layers=[{k: tensors[f"model.layers.{i}.{name}.weight"].T
+                               for k, name in part.items()} for i in range(self.layers)],
+                      norm=tensors["model.norm.weight"], head=tensors["lm_head.weight"].T)
+        spec, data = self.placement(), P("dp", None)
+        of = self.shardings((spec, spec, spec, P(), data, data))
+        run = jax.jit(self.train, in_shardings=of, out_shardings=(*of[:3], None),
+                      donate_argnums=(0, 1, 2))
+
+        def place(ids):
+            zeros = jax.tree.map(np.zeros_like, params)
+            state = [jax.device_put(x, s) for x, s in zip((params, zeros, zeros), of)]
+            return *state, jax.device_put(ids.astype(np.int32), of[4])
+
+        return run, place
