@@ -485,9 +485,11 @@ exec.kernel @wide(%x: tensor<64xf64>, %s: tensor<i64>, %n: tensor<i64>) -> (tens
     EXPECT_EQ(dropped[i], 2 * (i + 1));
   for (int i = 0; i < 64; ++i)
     EXPECT_EQ(same[i], i + 1);
-  /// Sums over leading dimensions, and sums at positions that are data, are made in the output.
-  TEST(GraphOps, SumsInTheOutputsMemory) {
-    LoadedKernels kernels(R"(
+}
+
+/// Sums over leading dimensions, and sums at positions that are data, are made in the output.
+TEST(GraphOps, SumsInTheOutputsMemory) {
+  LoadedKernels kernels(R"(
 exec.kernel @columns(%x: tensor<4x3x5xf32>) -> tensor<5xf32> {
   %0 = graph.negate %x : tensor<4x3x5xf32>
   %1 = graph.reduce sum %0 dims [0, 1] : tensor<4x3x5xf32> -> tensor<5xf32>
@@ -506,49 +508,49 @@ exec.kernel @rows(%i: tensor<2x3xi64>, %g: tensor<2x3x3xf32>, %o: index) -> tens
   %0 = graph.embedding_grad %i, %g offset %o : (tensor<2x3xi64>, tensor<2x3x3xf32>, index) -> tensor<5x3xf32>
   exec.yield %0 : tensor<5x3xf32>
 })");
-    ASSERT_TRUE(kernels) << kernels.error();
-    Buffer<float> x(60), columns(5), middle(20);
-    for (int n = 0; n < 60; ++n)
-      x[n] = (n * 37) % 61 - 30;
-    kernels.call("columns", {x.data(), columns.data()});
-    kernels.call("middle", {x.data(), middle.data()});
-    for (int c = 0; c < 5; ++c) {
-      float sum = 0;
-      for (int r = 0; r < 12; ++r)
-        sum -= x[r * 5 + c];
-      EXPECT_EQ(columns[c], sum);
-      for (int a = 0; a < 4; ++a)
-        EXPECT_EQ(middle[a * 5 + c],
-                  std::max({x[a * 15 + c], x[a * 15 + 5 + c], x[a * 15 + 10 + c]}));
-    }
-    const int64_t positions[] = {4, -1, 4, 0, 5, 2};
-    Buffer<int32_t> i(6);
-    Buffer<int64_t> ids(6);
-    for (int n = 0; n < 6; ++n)
-      i[n] = positions[n], ids[n] = positions[n] + 100;
-    Buffer<float> sums(30), rows(15);
-    kernels.call("scatter", {x.data(), i.data(), x.data() + 24, sums.data()});
-    for (int a = 0; a < 2; ++a)
-      for (int r = 0; r < 5; ++r)
-        for (int c = 0; c < 3; ++c) {
-          float expected = x[(a * 5 + r) * 3 + c];
-          for (int p = 0; p < 6; ++p)
-            expected += positions[p] == r ? x[24 + (a * 6 + p) * 3 + c] : 0;
-          EXPECT_EQ(sums[(a * 5 + r) * 3 + c], expected);
-        }
-    kernels.call("rows", {ids.data(), x.data(), rows.data()}, {100});
+  ASSERT_TRUE(kernels) << kernels.error();
+  Buffer<float> x(60), columns(5), middle(20);
+  for (int n = 0; n < 60; ++n)
+    x[n] = (n * 37) % 61 - 30;
+  kernels.call("columns", {x.data(), columns.data()});
+  kernels.call("middle", {x.data(), middle.data()});
+  for (int c = 0; c < 5; ++c) {
+    float sum = 0;
+    for (int r = 0; r < 12; ++r)
+      sum -= x[r * 5 + c];
+    EXPECT_EQ(columns[c], sum);
+    for (int a = 0; a < 4; ++a)
+      EXPECT_EQ(middle[a * 5 + c],
+                std::max({x[a * 15 + c], x[a * 15 + 5 + c], x[a * 15 + 10 + c]}));
+  }
+  const int64_t positions[] = {4, -1, 4, 0, 5, 2};
+  Buffer<int32_t> i(6);
+  Buffer<int64_t> ids(6);
+  for (int n = 0; n < 6; ++n)
+    i[n] = positions[n], ids[n] = positions[n] + 100;
+  Buffer<float> sums(30), rows(15);
+  kernels.call("scatter", {x.data(), i.data(), x.data() + 24, sums.data()});
+  for (int a = 0; a < 2; ++a)
     for (int r = 0; r < 5; ++r)
       for (int c = 0; c < 3; ++c) {
-        float expected = 0;
+        float expected = x[(a * 5 + r) * 3 + c];
         for (int p = 0; p < 6; ++p)
-          expected += positions[p] == r ? x[p * 3 + c] : 0;
-        EXPECT_EQ(rows[r * 3 + c], expected);
+          expected += positions[p] == r ? x[24 + (a * 6 + p) * 3 + c] : 0;
+        EXPECT_EQ(sums[(a * 5 + r) * 3 + c], expected);
       }
-  }
+  kernels.call("rows", {ids.data(), x.data(), rows.data()}, {100});
+  for (int r = 0; r < 5; ++r)
+    for (int c = 0; c < 3; ++c) {
+      float expected = 0;
+      for (int p = 0; p < 6; ++p)
+        expected += positions[p] == r ? x[p * 3 + c] : 0;
+      EXPECT_EQ(rows[r * 3 + c], expected);
+    }
+}
 
-  /// Positions that are data: in range, at the edges and absurd.
-  TEST(GraphOps, PositionsFromData) {
-    LoadedKernels kernels(R"(
+/// Positions that are data: in range, at the edges and absurd.
+TEST(GraphOps, PositionsFromData) {
+  LoadedKernels kernels(R"(
 exec.kernel @gather(%x: tensor<2x5x3xf32>, %i: tensor<4xi64>) -> tensor<2x4x3xf32> {
   %0 = graph.gather %x, %i axis 1 : (tensor<2x5x3xf32>, tensor<4xi64>) -> tensor<2x4x3xf32>
   exec.yield %0 : tensor<2x4x3xf32>
@@ -569,62 +571,61 @@ exec.kernel @one(%x: tensor<4xf32>, %i: tensor<i32>, %u: tensor<f32>) -> tensor<
   %0 = graph.scatter_add %x, %i, %u axis 0 : (tensor<4xf32>, tensor<i32>, tensor<f32>) -> tensor<4xf32>
   exec.yield %0 : tensor<4xf32>
 })");
-    ASSERT_TRUE(kernels) << kernels.error();
-    Buffer<int64_t> i(4);
-    const int64_t positions[] = {4, -1, 4, 0};
-    std::copy(positions, positions + 4, i.data());
-    {
-      Buffer<float> x(30), y(24);
-      for (int n = 0; n < 30; ++n)
-        x[n] = n + 1;
-      kernels.call("gather", {x.data(), i.data(), y.data()});
-      for (int a = 0; a < 2; ++a)
-        for (int p = 0; p < 4; ++p)
-          for (int c = 0; c < 3; ++c)
-            EXPECT_EQ(y[(a * 4 + p) * 3 + c],
-                      positions[p] < 0 ? 0 : x[(a * 5 + positions[p]) * 3 + c]);
-    }
-    {
-      Buffer<uint16_t> x(15), u(12), y(15);
-      for (int n = 0; n < 15; ++n)
-        x[n] = toBF16(n);
-      for (int n = 0; n < 12; ++n)
-        u[n] = toBF16(0.5f * n);
-      kernels.call("scatter", {x.data(), i.data(), u.data(), y.data()});
-      for (int r = 0; r < 5; ++r)
-        for (int c = 0; c < 3; ++c) {
-          float expected = r * 3 + c;
-          for (int p = 0; p < 4; ++p)
-            expected += positions[p] == r ? 0.5f * (p * 3 + c) : 0;
-          EXPECT_EQ(fromBF16(y[r * 3 + c]), expected);
-        }
-    }
-    for (auto [row, column] :
-         {std::pair<int64_t, int64_t>{1, 2}, {-7, 6}, {int64_t(1) << 60, -3}}) {
-      Buffer<float> x(32), part(6), y(32);
-      Buffer<int64_t> r(1), c(1);
-      for (int n = 0; n < 32; ++n)
-        x[n] = n + 1;
-      r[0] = row, c[0] = column;
-      kernels.call("slice", {x.data(), r.data(), c.data(), part.data(), y.data()});
-      int64_t top = std::clamp<int64_t>(row, 0, 2), left = std::clamp<int64_t>(column, 0, 5);
-      for (int a = 0; a < 4; ++a)
-        for (int b = 0; b < 8; ++b) {
-          bool inside = a >= top && a < top + 2 && b >= left && b < left + 3;
-          EXPECT_EQ(y[a * 8 + b], inside ? -x[a * 8 + b] : x[a * 8 + b]);
-          if (inside)
-            EXPECT_EQ(part[(a - top) * 3 + b - left], x[a * 8 + b]);
-        }
-    }
-    {
-      Buffer<float> x(4), u(1), y(4);
-      Buffer<int32_t> at(1);
-      std::fill(x.begin(), x.end(), 1.0f);
-      u[0] = 2.5f, at[0] = 3;
-      kernels.call("one", {x.data(), at.data(), u.data(), y.data()});
-      EXPECT_EQ(y[3], 3.5f);
-      EXPECT_EQ(y[0], 1.0f);
-    }
+  ASSERT_TRUE(kernels) << kernels.error();
+  Buffer<int64_t> i(4);
+  const int64_t positions[] = {4, -1, 4, 0};
+  std::copy(positions, positions + 4, i.data());
+  {
+    Buffer<float> x(30), y(24);
+    for (int n = 0; n < 30; ++n)
+      x[n] = n + 1;
+    kernels.call("gather", {x.data(), i.data(), y.data()});
+    for (int a = 0; a < 2; ++a)
+      for (int p = 0; p < 4; ++p)
+        for (int c = 0; c < 3; ++c)
+          EXPECT_EQ(y[(a * 4 + p) * 3 + c],
+                    positions[p] < 0 ? 0 : x[(a * 5 + positions[p]) * 3 + c]);
   }
+  {
+    Buffer<uint16_t> x(15), u(12), y(15);
+    for (int n = 0; n < 15; ++n)
+      x[n] = toBF16(n);
+    for (int n = 0; n < 12; ++n)
+      u[n] = toBF16(0.5f * n);
+    kernels.call("scatter", {x.data(), i.data(), u.data(), y.data()});
+    for (int r = 0; r < 5; ++r)
+      for (int c = 0; c < 3; ++c) {
+        float expected = r * 3 + c;
+        for (int p = 0; p < 4; ++p)
+          expected += positions[p] == r ? 0.5f * (p * 3 + c) : 0;
+        EXPECT_EQ(fromBF16(y[r * 3 + c]), expected);
+      }
+  }
+  for (auto [row, column] : {std::pair<int64_t, int64_t>{1, 2}, {-7, 6}, {int64_t(1) << 60, -3}}) {
+    Buffer<float> x(32), part(6), y(32);
+    Buffer<int64_t> r(1), c(1);
+    for (int n = 0; n < 32; ++n)
+      x[n] = n + 1;
+    r[0] = row, c[0] = column;
+    kernels.call("slice", {x.data(), r.data(), c.data(), part.data(), y.data()});
+    int64_t top = std::clamp<int64_t>(row, 0, 2), left = std::clamp<int64_t>(column, 0, 5);
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 8; ++b) {
+        bool inside = a >= top && a < top + 2 && b >= left && b < left + 3;
+        EXPECT_EQ(y[a * 8 + b], inside ? -x[a * 8 + b] : x[a * 8 + b]);
+        if (inside)
+          EXPECT_EQ(part[(a - top) * 3 + b - left], x[a * 8 + b]);
+      }
+  }
+  {
+    Buffer<float> x(4), u(1), y(4);
+    Buffer<int32_t> at(1);
+    std::fill(x.begin(), x.end(), 1.0f);
+    u[0] = 2.5f, at[0] = 3;
+    kernels.call("one", {x.data(), at.data(), u.data(), y.data()});
+    EXPECT_EQ(y[3], 3.5f);
+    EXPECT_EQ(y[0], 1.0f);
+  }
+}
 
 } // namespace
