@@ -54,7 +54,7 @@ func.func @layers(%x: !act, %y: !act, %w: tensor<64xf32>, %wg: tensor<96x64xf32>
 // place; the sums over rows in the second.
 
 // CHECK-LABEL: exec.kernel @{{.*}}_0(
-// CHECK-SAME:    tensor<2x8xi64>, %{{.*}}: tensor<2x8x509xf32>) -> (tensor<2x8xi1>, tensor<2x8xf32>)
+// CHECK-SAME:    tensor<2x8x509xf32>, %{{.*}}: tensor<2x8xi64>) -> (tensor<2x8xi1>, tensor<2x8xf32>)
 // CHECK:         graph.iota
 // CHECK:         graph.constant dense<-100>
 // CHECK-LABEL: exec.kernel @{{.*}}_1(
