@@ -39,8 +39,8 @@ def require(condition, message):
 
 
 class Tool:
-    def __init__(self, cleave, folder):
-        self.cleave, self.folder = cleave, folder
+    def __init__(self, cleave, folder, data):
+        self.cleave, self.folder, self.data = cleave, folder, data
 
     def run(self, *arguments):
         done = subprocess.run([self.cleave, *map(str, arguments)], stdout=subprocess.PIPE,
@@ -170,13 +170,15 @@ def bytes_a_parameter(tool):
 
 
 def matches_the_oracle(tool):
-    for dtype, options in [("bf16", "--mesh dp=3,tp=2 --zero 3"),
-                           ("bf16", "--mesh dp=2,tp=2 --zero 1 --reduce-dtype bf16 --microbatches 2"),
-                           ("f16", "--mesh dp=2,tp=3 --sequence-parallel --zero 2"),
-                           ("f16", "--mesh fsdp=4 --microbatches 2")]:
-        tool.compile("config.json", options, dtype, batch=4, sequence=16)
+    for model, dtype, options in [
+            ("gpt2", "bf16", "--mesh fsdp=3,dp=2 --zero 2"),
+            ("qwen2", "bf16", "--mesh dp=2,tp=3 --zero 3 --sequence-parallel --microbatches 2 "
+                              "--reduce-dtype bf16"),
+            ("llama-mha-tied", "f16", "--mesh dp=2,tp=2 --sequence-parallel --zero 1"),
+            ("gpt2", "f16", "--mesh fsdp=4 --microbatches 2 --optimizer sgd")]:
+        tool.compile(tool.data / model, options, dtype, batch=4, sequence=16)
         tool.run("verify", "step.cleave", "--entry", "train_step", "--interleavings", 2)
-        print(f"{dtype} {options}: as the unsharded step")
+        print(f"{model} {dtype} {options}: as the unsharded step")
 
 
 def main():
@@ -190,8 +192,9 @@ def main():
         folder = pathlib.Path(scratch)
         (folder / "config.json").write_text(json.dumps(LLAMA))
         (folder / "text").write_bytes(pathlib.Path(arguments.text).read_bytes())
-        (folder / "model").symlink_to(pathlib.Path(arguments.data).resolve() / "llama-gqa")
-        tool = Tool(pathlib.Path(arguments.cleave).resolve(), folder)
+        data = pathlib.Path(arguments.data).resolve()
+        (folder / "model").symlink_to(data / "llama-gqa")
+        tool = Tool(pathlib.Path(arguments.cleave).resolve(), folder, data)
         try:
             follows_float32(tool)
             losses = [recovers_from_overflow(tool, options) for options in OVERFLOW_MESHES]

@@ -50,6 +50,41 @@ void addKernelEntries(llvm::Module &module) {
   }
 }
 
+/// Loads, stores and selects of bfloat become those of its bits. Where the code generator takes a
+/// vector of bfloat apart, as for a masked store, it calls a conversion that no library here has.
+static void moveBFloatAsBits(llvm::Module &module) {
+  llvm::Type *bits = llvm::Type::getInt16Ty(module.getContext());
+  llvm::Type *bfloat = llvm::Type::getBFloatTy(module.getContext());
+  std::vector<llvm::Instruction *> work;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block) {
+        auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+        if (store ? store->getValueOperand()->getType() == bfloat
+                  : instruction.getType() == bfloat &&
+                        llvm::isa<llvm::LoadInst, llvm::SelectInst>(instruction))
+          work.push_back(&instruction);
+      }
+  for (llvm::Instruction *instruction : work) {
+    llvm::IRBuilder<> builder(instruction);
+    auto toBits = [&](llvm::Value *value) { return builder.CreateBitCast(value, bits); };
+    llvm::Instruction *replacement;
+    if (auto *store = llvm::dyn_cast<llvm::StoreInst>(instruction))
+      replacement = builder.CreateAlignedStore(toBits(store->getValueOperand()),
+                                               store->getPointerOperand(), store->getAlign());
+    else if (auto *load = llvm::dyn_cast<llvm::LoadInst>(instruction))
+      replacement = builder.CreateAlignedLoad(bits, load->getPointerOperand(), load->getAlign());
+    else
+      replacement = llvm::SelectInst::Create(
+          instruction->getOperand(0), toBits(instruction->getOperand(1)),
+          toBits(instruction->getOperand(2)), "", instruction->getIterator());
+    replacement->copyMetadata(*instruction);
+    if (!instruction->getType()->isVoidTy())
+      instruction->replaceAllUsesWith(builder.CreateBitCast(replacement, bfloat));
+    instruction->eraseFromParent();
+  }
+}
+
 /// What loops over buffers need and no more: the kernels arrive with invariants hoisted and nothing
 /// to inline, so that this makes the code of -O3 in half its time.
 static const char *const kPipeline =
@@ -69,6 +104,7 @@ llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine
     // The widest registers pay for kernels that are mostly loads, arithmetic and stores.
     function.addFnAttr("prefer-vector-width", "512");
   }
+  moveBFloatAsBits(module);
 
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;

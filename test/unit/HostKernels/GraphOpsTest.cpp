@@ -103,6 +103,51 @@ TEST(GraphOps, UnaryBF16) {
   }
 }
 
+// The ends of short rows are stored under a mask, for which vectors are taken apart.
+TEST(GraphOps, ShortRowsIn16Bits) {
+  constexpr int kLongest = 33;
+  for (std::string type : {"bf16", "f16"}) {
+    std::string text;
+    for (int n = 1; n <= kLongest; ++n) {
+      std::string shape = "tensor<" + std::to_string(n) + "x", narrow = shape + type + ">",
+                  wide = shape + "f32>", name = std::to_string(n);
+      text += "exec.kernel @convert" + name + "(%x: " + wide + ") -> " + narrow +
+              " {\n  %0 = graph.convert %x : " + wide + " -> " + narrow +
+              "\n  exec.yield %0 : " + narrow + "\n}\n";
+      text += "exec.kernel @choose" + name + "(%x: " + narrow + ", %y: " + narrow + ") -> " +
+              narrow + " {\n  %0 = graph.compare lt %x, %y : (" + narrow + ", " + narrow + ") -> " +
+              shape + "i1>\n  %1 = graph.select %0, %x, %y : (" + shape + "i1>, " + narrow + ", " +
+              narrow + ") -> " + narrow + "\n  exec.yield %1 : " + narrow + "\n}\n";
+    }
+    auto narrowed = [&](float value) {
+      return type == "bf16" ? toBF16(value) : __builtin_bit_cast(uint16_t, _Float16(value));
+    };
+    for (const char *target : {"native", "x86-64-v3"}) {
+      LoadedKernels kernels(text, target);
+      ASSERT_TRUE(kernels) << kernels.error();
+      for (int n = 1; n <= kLongest; ++n) {
+        Buffer<float> x(n), y(n);
+        Buffer<uint16_t> a(n), b(n + 1), c(n + 1);
+        b[n] = c[n] = 0x1234;
+        for (int i = 0; i < n; ++i) {
+          x[i] = 0.37f * float(i) - 3;
+          y[i] = float(i % 3) - 1;
+        }
+        std::string name = std::to_string(n);
+        kernels.call(("convert" + name).c_str(), {y.data(), a.data()});
+        kernels.call(("convert" + name).c_str(), {x.data(), b.data()});
+        kernels.call(("choose" + name).c_str(), {a.data(), b.data(), c.data()});
+        for (int i = 0; i < n; ++i) {
+          ASSERT_EQ(b[i], narrowed(x[i])) << type << " " << target << " " << n << " " << i;
+          ASSERT_EQ(c[i], narrowed(std::min(x[i], y[i]))) << type << " " << target << " " << n;
+        }
+        ASSERT_EQ(b[n], 0x1234);
+        ASSERT_EQ(c[n], 0x1234);
+      }
+    }
+  }
+}
+
 TEST(GraphOps, IntegersNeverTrap) {
   LoadedKernels kernels(R"(
 exec.kernel @div(%x: tensor<8xi64>, %y: tensor<8xi64>) -> (tensor<8xi64>, tensor<8xi64>) {
