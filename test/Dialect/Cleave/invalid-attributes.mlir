@@ -145,3 +145,19 @@ module attributes {test.rule = #cleave.sharding_rule<([i]) -> ([]) {i=8} jointly
 
 // expected-error @below {{unknown property 'custom' of a sharding rule; known are reduction, need_replication, permutation, via_decomposition, pad_safe, jointly_linear, separately_linear and priority}}
 module attributes {test.rule = #cleave.sharding_rule<([i]) -> ([]) {i=8} custom=1>} {}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'cleave.gradient_of' must be an array with one entry a result, the symbol of a parameter or unit, found [@w, @v]}}
+  %0 = graph.negate %x {cleave.gradient_of = [@w, @v]} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'cleave.again' is there or not, without a value, found 1}}
+  %0 = graph.negate %x {cleave.again = 1} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

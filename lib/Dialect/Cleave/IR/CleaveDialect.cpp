@@ -7,6 +7,7 @@
 
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/ShardingVerifier.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 
 #include <cmath>
 
@@ -60,6 +61,17 @@ static LogicalResult verifyShardings(Operation *op, NamedAttribute attribute) {
 
 static LogicalResult verifyLogical(Operation *op, NamedAttribute attribute) {
   return verifyPerResult<LogicalAxesAttr>(op, attribute, verifyLogicalAxes);
+}
+
+static LogicalResult verifyGradientOf(Operation *op, NamedAttribute attribute) {
+  auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!entries || entries.size() != op->getNumResults() ||
+      !llvm::all_of(entries, llvm::IsaPred<FlatSymbolRefAttr, UnitAttr>))
+    return op->emitOpError()
+           << "'cleave.gradient_of' must be an array with one entry a result, the "
+              "symbol of a parameter or unit, found "
+           << attribute.getValue();
+  return success();
 }
 
 static LogicalResult verifyShardingRule(Operation *op, NamedAttribute attribute) {
@@ -158,6 +170,14 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     return verifyLocalFunction(op, attribute);
   if (name == kEntryAttr)
     return verifyEntry(op, attribute);
+  if (name == kGradientOfAttr)
+    return verifyGradientOf(op, attribute);
+  if (name == kBackwardAttr || name == kAgainAttr) {
+    if (!isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError() << "'" << name << "' is there or not, without a value, found "
+                               << attribute.getValue();
+    return success();
+  }
   if (name == kReasonAttr || name == kBlockAttr) {
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitOpError() << "'" << name << "' must be a string, found "

@@ -176,7 +176,10 @@ def InsertReshardsPass : Pass<"cleave-insert-reshards", "::mlir::func::FuncOp"> 
     Where sums are reduced. Over each list of axes, a minimum cut of the regions of ops that are
     linear in the partial operand: of equal ones nearest to the source. A whole addend beside a
     partial one is resharded to `unreduced` too, which keeps it on coordinate 0. Maxima and minima
-    are reduced at once.
+    are reduced at once. A sharding constraint wants its value whole; but one in the backward half of a
+    step (`cleave.backward`) asks for a layout only, so that partial sums pass it unless they are over axes
+    that it shards a dimension by. What is resharded from a value of a constraint with `cleave.again` is
+    resharded for itself and carries the attribute on.
 
     A factor that a sharding splits but the op cannot (it needs the factor whole, has no partitioned
     form for it, or the factor is part of a merged or split dimension and does not divide) is made
