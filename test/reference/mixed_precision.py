@@ -147,26 +147,56 @@ def goes_on_in_another_type(tool):
 
 
 def bytes_a_parameter(tool):
-    """The published formulas count all copies and gradients at once; lifetimes overlap less."""
+    """By kind, each at its most, as the published formulas count; together less, since lifetimes do
+    not overlap. And what a device sends."""
     config = dict(LLAMA, hidden_size=256, intermediate_size=1024, num_hidden_layers=4,
                   num_key_value_heads=8, vocab_size=1024)
     (tool.folder / "wide.json").write_text(json.dumps(config))
     parameters = 2 * 1024 * 256 + 256 + 4 * (4 * 256 * 256 + 3 * 256 * 1024 + 2 * 256)
-    for stage, reduce_type, devices, formula in [
-            (0, "bf16", 8, 16), (0, "f32", 8, 18), (1, "bf16", 8, 4 + 12 / 8),
-            (1, "f32", 8, 6 + 12 / 8)]:
-        tool.compile("wide.json", f"--mesh dp={devices} --zero {stage} --reduce-dtype {reduce_type}",
-                     "bf16", batch=devices, sequence=2)
+    n = 8
+    ring = (n - 1) / n
+    for stage, reduce_type in [(0, "bf16"), (0, "f32"), (1, "bf16"), (1, "f32"), (2, "bf16"),
+                               (3, "bf16")]:
+        gradient = 2 if reduce_type == "bf16" else 4
+        name = f"ZeRO {stage}, gradients in {reduce_type}"
+        tool.compile("wide.json", f"--mesh dp={n} --zero {stage} --reduce-dtype {reduce_type}",
+                     "bf16", batch=n, sequence=2)
         entry = json.loads(tool.run("inspect", "step.cleave", "--entry", "train_step", "--json"))
-        memory = entry["entries"][0]["memory_per_device"]
-        shards = devices if stage else 1
-        states = memory["state"] / parameters
-        require(abs(states - 12 / shards) < 0.01 * 12 / shards,
-                f"ZeRO {stage}: {states} bytes of states a parameter")
+        entry = entry["entries"][0]
+        memory = entry["memory_per_device"]
+
+        def near(what, found, expected):
+            require(abs(found / parameters - expected) < 0.01 * expected,
+                    f"{name}: {what}: {found / parameters:.3f} bytes a parameter, expected "
+                    f"{expected:.3f}")
+
+        shards = n if stage else 1
+        near("master weights", memory["state_by_kind"]["weight"], 4 / shards)
+        near("moments", memory["state_by_kind"]["optimizer"], 8 / shards)
+        most = memory["scratch_most_by_kind"]
+        if stage == 0:
+            near("16-bit copies", most["weights"], 2)
+        else:
+            require(most["weights"] <= 2.02 * parameters,
+                    f"{name}: {most['weights'] / parameters} bytes a parameter of gathered copies")
+        near("gradients that the optimizer reads", memory["gradients_held"], gradient / shards)
+        formula = [4 + 8 + 2 + gradient, 2 + gradient + 12 / n, 2 + (12 + gradient) / n,
+                   2 + (12 + gradient) / n][stage]
         total = memory["total"] / parameters
-        print(f"ZeRO {stage}, gradients in {reduce_type}: {total:.2f} bytes a parameter, "
-              f"{formula} by the formula")
-        require(total <= formula * 1.02, f"ZeRO {stage}: {total} bytes a parameter")
+        print(f"{name}: {total:.2f} bytes a parameter, {formula:.2f} by the formula")
+        require(total <= formula * 1.01, f"{name}: {total} bytes a parameter, more than {formula}")
+        sent = {}
+        for summary in entry["collective_summary"]:
+            if not summary["small"]:
+                sent[summary["kind"]] = sent.get(summary["kind"], 0) + summary["ring_bytes"]
+        if stage == 0:
+            near("all-reduces", sent["all_reduce"], 2 * gradient * ring)
+        else:
+            near("reduce-scatters", sent["reduce_scatter"], gradient * ring)
+            # The copies; with stage 3 again for the backward half, but for the last of the forward.
+            gathered = sent["all_gather"] / parameters
+            require(gathered <= (4 if stage == 3 else 2) * ring * 1.01,
+                    f"{name}: {gathered} bytes a parameter are gathered")
 
 
 def matches_the_oracle(tool):

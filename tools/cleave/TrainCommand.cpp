@@ -631,7 +631,7 @@ void Run::printReport() {
                << " tokens/s" << (mfu > 0 ? llvm::formatv(", MFU {0:f1}%", 100 * mfu).str() : "")
                << ")\n"
                << "loss " << llvm::format("%.6g", last_.loss) << ", gradient norm "
-               << llvm::format("%.6g", last_.gradientNorm);
+               << llvm::format("%.6g", std::abs(last_.gradientNorm)); // A NaN without sign.
   if (evaluationLoss_)
     llvm::outs() << ", evaluation loss " << llvm::format("%.6g", *evaluationLoss_);
   if (last_.lossScale)

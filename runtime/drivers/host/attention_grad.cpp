@@ -161,19 +161,22 @@ private:
                        Rows dv) {
     const int64_t step = d_.kvHeads * d_.groups, base = queryBase(group, first);
     Rows q = load(buffers_.q, base, step, count, d_.d, q_);
-    // D = sum(out dout) of each row; `out` passes through the memory of `dq`, which is free yet.
+    // D = sum(out dout) of each row.
     float *lse = statistics_, *delta = statistics_ + kBlock, *total = statistics_ + 2 * kBlock;
     Rows dout = load(buffers_.dout, base, step, count, d_.dv, dout_);
     for (int64_t i = 0; i < count; ++i) {
       int64_t row = (base + i * step) * d_.dv;
       double sum = 0;
-      for (int64_t j = 0; j < d_.dv; ++j) {
-        float out;
+      // The scores' memory is free yet.
+      for (int64_t from = 0; from < d_.dv; from += kBlock) {
+        int64_t width = std::min(kBlock, d_.dv - from);
+        const float *out = scores_;
         if (wide_)
-          out = static_cast<const float *>(buffers_.out)[row + j];
+          out = static_cast<const float *>(buffers_.out) + row + from;
         else
-          widen(static_cast<const uint16_t *>(buffers_.out) + row + j, &out, 1);
-        sum += double(out) * dout.data[i * dout.stride + j];
+          widen(static_cast<const uint16_t *>(buffers_.out) + row + from, scores_, width);
+        for (int64_t j = 0; j < width; ++j)
+          sum += double(out[j]) * dout.data[i * dout.stride + from + j];
       }
       delta[i] = float(sum);
     }
