@@ -35,6 +35,10 @@ def draw(generator, batch):
         text += f" --zero {generator.randint(1, 3)}"
     if "tp=" in text and generator.random() < 0.5:
         text += " --sequence-parallel"
+        if generator.random() < 0.5:
+            text += " --regather-activations"
+    if ("fsdp=" in text or "--zero 3" in text) and generator.random() < 0.4:
+        text += " --keep-gathered"
     divisors = [d for d in range(2, batch + 1) if batch % d == 0]
     if generator.random() < 0.4:
         text += f" --microbatches {generator.choice(divisors)}"

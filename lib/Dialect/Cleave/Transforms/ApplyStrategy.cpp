@@ -52,6 +52,7 @@ public:
   void apply(FunctionOpInterface entry);
 
   int64_t numConstraints = 0;
+  bool savesSharded = false;              ///< some activations, to be gathered again
   SmallVector<StringRef> wholeParameters; ///< those that could not be stored sharded
 
 private:
@@ -185,6 +186,7 @@ void StrategyApplication::gatherAgain(ShardingConstraintOp saved, const BlockRun
   auto again =
       createConstraint(builder, saved.getLoc(), saved.getResult(), saved.getSharding(), first);
   again->setDiscardableAttr(kAgainAttr, builder.getUnitAttr());
+  savesSharded = true;
   saved.getResult().replaceUsesWithIf(again, [&](OpOperand &use) {
     return use.getOwner() != again && use.getOwner()->hasAttr(kBackwardAttr);
   });
@@ -351,6 +353,14 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
                           << (count == 1 ? " parameter" : " parameters")
                           << " whole, for want of a dimension that takes it: "
                           << application.wholeParameters.front() << (count == 1 ? "" : ", ...");
+    if (!reshardAfterForward && tables->storage(/*optimizer=*/false).empty())
+      mesh->emitWarning(
+          "keep-gathered has no effect: parameters are stored whole; it goes with ZeRO "
+          "stage 3 or a mesh axis \"fsdp\"");
+    if (regatherActivations && !application.savesSharded)
+      mesh->emitWarning("regather-activations has no effect: the backward half of a training step "
+                        "uses no activations that are sharded over the sequence; it goes with "
+                        "sequence-parallel");
     for (const std::string &line : tables->warnings())
       mesh->emitWarning() << line;
     numConstraints += application.numConstraints;
