@@ -83,6 +83,8 @@ static TrainingChoice choiceOf(const ProgramOptions &options) {
   choice.momentum = !choice.isAdam && random.chance(60);
   choice.microbatches = random.pick<int64_t>({1, 1, 1, 2, 2, 3});
   choice.masterWeights = options.floats == FloatKind::BF16 && random.chance(50);
+  choice.narrowGradients = choice.masterWeights && random.chance(50);
+  choice.scalesLoss = random.chance(25);
   return choice;
 }
 
@@ -97,8 +99,13 @@ LogicalResult fuzz::makeTrainingStep(ModuleOp module, const ProgramOptions &opti
   std::string batches = "microbatches=" + std::to_string(choice.microbatches);
   std::string text = choice.masterWeights ? "cleave-mixed-precision," : "";
   text += "cleave-differentiate{optimizer=" + std::string(choice.isAdam ? "adamw" : "sgd") +
-          (choice.momentum ? " momentum=true " : " ") + batches + "},cleave-fuse-step{" + batches +
-          "}";
+          (choice.momentum ? " momentum=true " : " ") +
+          (choice.scalesLoss ? "scale-loss=true " : "") + batches + "},";
+  if (choice.narrowGradients)
+    text += "cleave-narrow-gradients,";
+  if (choice.scalesLoss)
+    text += "cleave-loss-scaling{growth-interval=3},";
+  text += "cleave-fuse-step{" + batches + "}";
   PassManager pm(module.getContext());
   if (failed(parsePassPipeline(text, pm)) || failed(pm.run(module)))
     return failure();
@@ -167,7 +174,9 @@ void fuzz::setStepNumbers(func::FuncOp step, Tensors &arguments) {
               {"momentum", 0.75},
               {"weight_decay", 0.125},
               {"max_grad_norm", 0.5},
-              {"step.number", 3}});
+              {"step.number", 3},
+              {"step.loss_scale", 8},
+              {"step.good_steps", 2}});
   for (auto [index, argument] : llvm::enumerate(arguments)) {
     if (!nameOf(step, index, false).ends_with(".exp_avg_sq"))
       continue;

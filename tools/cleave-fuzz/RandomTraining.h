@@ -15,7 +15,8 @@ namespace cleave::fuzz {
 struct TrainingChoice {
   bool isAdam = true, momentum = false;
   int64_t microbatches = 1;
-  bool masterWeights = false; ///< of programs in bf16
+  bool masterWeights = false, narrowGradients = false; ///< of programs in bf16
+  bool scalesLoss = false;
 };
 
 /// Puts the entry `train_step` in the place of a program's @main (`ProgramOptions::isTraining`):
