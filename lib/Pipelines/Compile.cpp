@@ -133,6 +133,9 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
     module = std::move(*imported);
     if (failed(checkElementType(*module, options.elementType)))
       return failure();
+    if (options.dropout)
+      return emitError(loc, "--dropout is for Hugging Face models; a .mlir program drops what its "
+                            "graph.dropout and graph.attention ops say");
   } else {
     HuggingFaceOptions hf;
     if (options.batch % options.phases.microbatches)
@@ -142,11 +145,17 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
     hf.batch = options.batch / options.phases.microbatches;
     hf.sequence = options.sequence;
     hf.elementType = options.elementType;
+    hf.dropout = options.dropout.value_or(DropoutOption());
     llvm::Expected<ImportedModel> imported = importHuggingFace(options.model, hf, context);
     if (!imported)
       return emitError(loc, llvm::toString(imported.takeError()));
     module = std::move(imported->module);
     result.warnings = std::move(imported->warnings);
+    if (options.phases.training && !options.dropout && !imported->dropoutOfConfig.empty())
+      result.warnings.push_back(
+          "dropout is off, while the model's configuration has " + imported->dropoutOfConfig +
+          " for training: --dropout config turns it on, --dropout 0 says that "
+          "it is off");
   }
   return compileModule(std::move(module), options, result);
 }

@@ -197,6 +197,8 @@ private:
     j["dv"] = a.dv();
     j["causal"] = a.causal();
     j["window"] = a.window();
+    if (const fb::Dropout *dropout = a.dropout())
+      j["dropout_rate"] = dropout->threshold() * 0x1p-32;
     return j;
   }
 

@@ -135,6 +135,19 @@ private:
     c.window = op.window();
     CLEAVE_ASSIGN_OR_RETURN(c.queryOffset, value(op.query_offset(), 0));
     CLEAVE_ASSIGN_OR_RETURN(c.validKeys, value(op.skv_valid(), c.skv));
+    if (const fb::Dropout *dropout = op.dropout()) {
+      c.dropout.seed = sliceOf(dropout->seed());
+      c.dropout.step = sliceOf(dropout->step());
+      c.dropout.threshold = dropout->threshold();
+      c.dropout.site = dropout->site();
+      c.dropout.scale = dropout->scale();
+      CLEAVE_ASSIGN_OR_RETURN(int64_t position, value(dropout->position(), 0));
+      c.dropout.position = uint64_t(position);
+      c.dropout.batchStride = dropout->batch_stride();
+      c.dropout.queryStride = dropout->query_stride();
+      c.dropout.headStride = dropout->head_stride();
+      c.dropout.groupStride = dropout->group_stride();
+    }
     return c;
   }
 

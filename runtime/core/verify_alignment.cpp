@@ -14,6 +14,7 @@ template <typename T> bool aligned(const flatbuffers::Vector<T> *v) {
 }
 
 bool aligned(const fb::Expr *expr) { return !expr || aligned(expr->code()); }
+bool aligned(const fb::Dropout *dropout) { return !dropout || aligned(dropout->position()); }
 
 template <typename T, typename F>
 bool all(const flatbuffers::Vector<flatbuffers::Offset<T>> *tables, F f) {
@@ -40,10 +41,12 @@ bool alignedInstr(const fb::Instr &instr) {
   }
   case fb::Op::Attention:
     return aligned(instr.op_as_Attention()->query_offset()) &&
-           aligned(instr.op_as_Attention()->skv_valid());
+           aligned(instr.op_as_Attention()->skv_valid()) &&
+           aligned(instr.op_as_Attention()->dropout());
   case fb::Op::AttentionGrad:
     return aligned(instr.op_as_AttentionGrad()->query_offset()) &&
-           aligned(instr.op_as_AttentionGrad()->skv_valid());
+           aligned(instr.op_as_AttentionGrad()->skv_valid()) &&
+           aligned(instr.op_as_AttentionGrad()->dropout());
   case fb::Op::Collective:
     return aligned(instr.op_as_Collective()->peer()) && aligned(instr.op_as_Collective()->source());
   default:

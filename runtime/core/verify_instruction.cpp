@@ -193,6 +193,37 @@ Status InstructionVerifier::verifyOp(const fb::Gemm &op) {
   return absl::OkStatus();
 }
 
+Status InstructionVerifier::verifyDropout(const fb::Dropout &dropout,
+                                          std::array<uint64_t, 4> extents) {
+  constexpr uint64_t kBlock = 64, kMaxPosition = uint64_t(1) << 60;
+  for (auto [what, ref] : {std::pair("seed", dropout.seed()), std::pair("step", dropout.step())}) {
+    CLEAVE_RETURN_IF_ERROR(checkRef(what, ref, 8));
+    if (ref->bytes() < 8)
+      return bad("operand ", what, " has ", ref->bytes(), " bytes, and is an I64");
+  }
+  if (!std::isfinite(dropout.scale()))
+    return bad("the scale of dropout is ", dropout.scale());
+  Checked last(0);
+  uint64_t strides[] = {dropout.batch_stride(), dropout.query_stride(), dropout.head_stride(),
+                        dropout.group_stride()};
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (strides[i] % kBlock != 0)
+      return bad("a stride of dropout is ", strides[i], ", not a multiple of ", kBlock);
+    last = last + Checked(std::max<uint64_t>(extents[i], 1) - 1) * Checked(strides[i]);
+  }
+  if (!last.atMost(kMaxPosition))
+    return bad("positions of dropout are too large");
+  CLEAVE_RETURN_IF_ERROR(
+      checkRange("the position of dropout", dropout.position(), 0, int64_t(kMaxPosition)));
+  for (size_t d = 0; dropout.position() && d < coordinates_.size(); ++d) {
+    CLEAVE_ASSIGN_OR_RETURN(int64_t position, evaluate(*dropout.position(), coordinates_[d]));
+    if (uint64_t(position) % kBlock != 0)
+      return bad("the position of dropout is ", position, " on device ", d, ", not a multiple of ",
+                 kBlock);
+  }
+  return absl::OkStatus();
+}
+
 template <typename Op>
 Status InstructionVerifier::verifyAttention(const Op &op, const fb::AttentionGrad *grad) {
   if (op.dtype() != DType::F32 && op.dtype() != DType::BF16 && op.dtype() != DType::F16)
@@ -245,6 +276,17 @@ Status InstructionVerifier::verifyAttention(const Op &op, const fb::AttentionGra
         return bad("a result overlaps an operand");
     if (lse && overlaps(*op.lse(), *op.out()))
       return bad("the results overlap");
+  }
+  if (const fb::Dropout *dropout = op.dropout()) {
+    CLEAVE_RETURN_IF_ERROR(
+        verifyDropout(*dropout, {op.batch(), op.sq(), op.kv_heads(), op.groups()}));
+    for (const fb::BufferRef *ref : {dropout->seed(), dropout->step()}) {
+      bool written = grad ? overlaps(*ref, *grad->dq()) || overlaps(*ref, *grad->dk()) ||
+                                overlaps(*ref, *grad->dvalue())
+                          : overlaps(*ref, *op.out()) || (lse && overlaps(*ref, *op.lse()));
+      if (written)
+        return bad("a result overlaps the seed or the step");
+    }
   }
   if (op.window() < -1)
     return bad("window is ", op.window());

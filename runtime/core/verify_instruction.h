@@ -7,6 +7,7 @@
 #define CLEAVE_RUNTIME_CORE_VERIFY_INSTRUCTION_H
 
 #include "core/executable.h"
+#include <array>
 
 namespace cleave::rt {
 
@@ -24,6 +25,8 @@ private:
   Status verifyOp(const fb::Launch &op);
   Status verifyOp(const fb::Gemm &op);
   /// `grad` is the same op where it is the gradient, else null.
+  /// `extents`: batch, queries, KV heads and groups.
+  Status verifyDropout(const fb::Dropout &dropout, std::array<uint64_t, 4> extents);
   template <typename Op> Status verifyAttention(const Op &op, const fb::AttentionGrad *grad);
   Status verifyOp(const fb::Copy &op);
   Status verifyOp(const fb::Fill &op);

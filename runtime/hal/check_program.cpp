@@ -31,15 +31,24 @@ std::vector<MemoryUse> memoryUses(const Operation &operation, std::span<const Ke
             return std::vector<MemoryUse>{{c.q, Access::Read},
                                           {c.k, Access::Read},
                                           {c.v, Access::Read},
+                                          {c.dropout.seed, Access::Read},
+                                          {c.dropout.step, Access::Read},
                                           {c.out, Access::Write},
                                           {c.lse, Access::Write}};
           },
           [](const AttentionGradCommand &c) {
             const AttentionCommand &f = c.forward;
-            return std::vector<MemoryUse>{
-                {f.q, Access::Read},   {f.k, Access::Read},   {f.v, Access::Read},
-                {f.out, Access::Read}, {f.lse, Access::Read}, {c.dout, Access::Read},
-                {c.dq, Access::Write}, {c.dk, Access::Write}, {c.dv, Access::Write}};
+            return std::vector<MemoryUse>{{f.q, Access::Read},
+                                          {f.k, Access::Read},
+                                          {f.v, Access::Read},
+                                          {f.out, Access::Read},
+                                          {f.lse, Access::Read},
+                                          {c.dout, Access::Read},
+                                          {f.dropout.seed, Access::Read},
+                                          {f.dropout.step, Access::Read},
+                                          {c.dq, Access::Write},
+                                          {c.dk, Access::Write},
+                                          {c.dv, Access::Write}};
           },
           [](const CopyCommand &c) {
             return std::vector<MemoryUse>{{c.src, Access::Read}, {c.dst, Access::Write}};

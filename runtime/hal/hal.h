@@ -76,6 +76,15 @@ struct GemmCommand {
   std::array<int64_t, 3> aStrides{}, bStrides{}, cStrides{};
   bool accumulate = false;
 };
+/// Weights that attention drops, as schema/executable.fbs defines it.
+struct Dropout {
+  Slice seed, step;
+  uint32_t threshold = 0; ///< 0: nothing is dropped
+  uint32_t site = 0;
+  double scale = 1;
+  uint64_t position = 0;
+  uint64_t batchStride = 0, queryStride = 0, headStride = 0, groupStride = 0;
+};
 /// Attention as schema/executable.fbs defines it.
 struct AttentionCommand {
   DType dtype = DType::F32;
@@ -84,6 +93,7 @@ struct AttentionCommand {
   double scale = 1, softcap = 0;
   bool causal = false;
   int64_t window = -1, queryOffset = 0, validKeys = 0;
+  Dropout dropout;
 };
 /// Its gradients, as schema/executable.fbs defines them.
 struct AttentionGradCommand {

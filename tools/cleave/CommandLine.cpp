@@ -140,6 +140,19 @@ void addCompile(CLI::App &app, CompileArgs &a) {
                 "Microbatches of a training step, whose gradients are added; divides the batch")
       ->check(CLI::Range(int64_t(1), int64_t(4096)))
       ->capture_default_str();
+  CLI::Validator rate = belowOne();
+  CLI::Validator dropout(
+      [rate](std::string &text) {
+        return text == "config" || rate(text).empty()
+                   ? std::string()
+                   : text + " is neither config nor a number of at least 0 and below 1";
+      },
+      "config|[0, 1)");
+  c->add_option(
+       "--dropout", a.dropout,
+       "Of a training step, where transformers has dropout in the model: a rate, or config "
+       "for the rates of config.json; default: 0, with a warning where config.json has some")
+      ->check(dropout);
   c->add_option("--optimizer", a.optimizer, "Of a training step: adamw or sgd")
       ->check(CLI::IsMember({"adamw", "sgd"}))
       ->capture_default_str();
@@ -250,7 +263,8 @@ void addTrain(CLI::App &app, TrainArgs &a) {
   c->add_option("--steps", a.steps, "Steps in all, those before a resume included")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->capture_default_str();
-  c->add_option("--seed", a.seed, "Seed of the order of the data; default: 0, or the checkpoint's");
+  c->add_option("--seed", a.seed,
+                "Seed of the order of the data and of dropout; default: 0, or the checkpoint's");
   addNumbers(c, a.numbers, "Learning rate: the peak of the schedule",
              std::vector<std::string>(7, "the executable's"));
   c->add_option("--schedule", a.schedule, "constant, or after the warmup cosine or linear decay")

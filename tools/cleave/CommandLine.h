@@ -24,6 +24,7 @@ struct StepNumbers {
 inline double maxGradNorm(double clip) { return clip > 0 ? clip : 1e30; }
 
 struct CompileArgs {
+  std::string dropout; ///< a rate, "config", or nothing
   std::string model, output, mesh, entry = "forward", dtype = "f32", cpu = "baseline";
   std::string strategyFile, stopAfter, emit;
   int64_t batch = 1, sequence = 128;

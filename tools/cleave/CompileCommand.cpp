@@ -49,6 +49,7 @@ static std::vector<std::string> defaultsOf(const CompileArgs &args) {
 static std::string contradiction(const CompileArgs &args) {
   const StepNumbers &n = args.numbers;
   const std::pair<const char *, bool> step[] = {{"--microbatches", args.microbatches > 1},
+                                                {"--dropout", !args.dropout.empty()},
                                                 {"--lr", n.learningRate.has_value()},
                                                 {"--beta1", n.beta1.has_value()},
                                                 {"--beta2", n.beta2.has_value()},
@@ -113,6 +114,13 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.phases.decay = args.decay;
   options.phases.noDecay = args.noDecay;
   options.phases.defaults = defaultsOf(args);
+  if (args.dropout == "config") {
+    options.dropout = {DropoutOption::Kind::Config, 0};
+  } else if (!args.dropout.empty()) {
+    double rate = 0;
+    llvm::StringRef(args.dropout).getAsDouble(rate); // A rate: the parser checked it.
+    options.dropout = {rate > 0 ? DropoutOption::Kind::Rate : DropoutOption::Kind::Off, rate};
+  }
   options.phases.strategyFile = args.strategyFile;
   options.phases.overlap = !args.noOverlap;
 

@@ -276,6 +276,7 @@ llvm::Error Run::start() {
     savedStep_ = progress_.step;
   startedAt_ = progress_;
   progress_.settings = settings();
+  program_->setDropoutSeed(progress_.seed);
 
   llvm::Expected<BatchOrder> order = BatchOrder::create(
       *data_, program_->batch(), program_->sequence(), args_.evalFraction, progress_.seed);

@@ -18,7 +18,8 @@ static llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-static const std::string kStepEntry = "train_step", kForwardEntry = "forward";
+static const std::string kStepEntry = "train_step", kForwardEntry = "forward",
+                         kDropoutSeed = "dropout_seed";
 static const char *const kScalars[] = {"learning_rate", "beta1",        "beta2",        "eps",
                                        "momentum",      "weight_decay", "max_grad_norm"};
 
@@ -72,6 +73,10 @@ llvm::Error TrainingProgram::readSignature(const Executable &executable) {
   for (const cleave_tensor_info &info : *inputs) {
     if (info.name == ids->name || info.name == labels->name)
       continue;
+    if (info.name == kDropoutSeed && info.dtype == CLEAVE_I64 && info.rank == 0) {
+      hasDropout_ = true;
+      continue;
+    }
     if (!isFloatScalar(info) || !llvm::is_contained(kScalars, llvm::StringRef(info.name))) {
       if (info.has_default)
         continue;
@@ -251,6 +256,11 @@ llvm::Expected<Hyperparameters> TrainingProgram::numbers(const Hyperparameters &
 std::vector<HostTensor> TrainingProgram::inputs(llvm::ArrayRef<int64_t> tokens,
                                                 const Hyperparameters &values) const {
   std::vector<HostTensor> inputs = tokenInputs(batch_, sequence_, tokens);
+  if (hasDropout_) {
+    HostTensor seed{kDropoutSeed, CLEAVE_I64, {}, std::vector<char>(sizeof(dropoutSeed_))};
+    std::memcpy(seed.bytes.data(), &dropoutSeed_, sizeof(dropoutSeed_));
+    inputs.push_back(std::move(seed));
+  }
   for (const auto &[name, value] : values)
     inputs.push_back(HostTensor::ofNumbers(name, CLEAVE_F32, {}, {value}));
   return inputs;

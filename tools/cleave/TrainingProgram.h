@@ -53,6 +53,8 @@ public:
 
   /// All numbers that the step takes: those given, else the executable's defaults.
   llvm::Expected<Hyperparameters> numbers(const Hyperparameters &given) const;
+  /// What a program with dropout draws by, with the number of its step.
+  void setDropoutSeed(uint64_t seed) { dropoutSeed_ = seed; }
   /// What step() gives the program.
   std::vector<HostTensor> inputs(llvm::ArrayRef<int64_t> tokens,
                                  const Hyperparameters &values) const;
@@ -82,6 +84,8 @@ private:
   cleave_tensor_info loss_ = {}, gradientNorm_ = {}, evaluationLoss_ = {};
   std::optional<cleave_tensor_info> lossScale_;
   std::vector<cleave_tensor_info> model_, optimizer_; ///< as in contents_
+  bool hasDropout_ = false;
+  uint64_t dropoutSeed_ = 0;
   training::CheckpointContents contents_;
   TrainingMemory memory_;
 };

@@ -327,6 +327,10 @@ llvm::Expected<Report> Trace::verify() {
       return infos.takeError();
     *list = std::move(*infos);
   }
+  for (const cleave_tensor_info &info : inputs_)
+    if (llvm::StringRef(info.name) == "dropout_seed")
+      return makeError("the executable drops elements, and the reference was made without dropout: "
+                       "compile it with --dropout 0");
   if (llvm::Error error = readSettings())
     return error;
   llvm::Expected<st::File> file = st::File::open(args_.reference);

@@ -25,6 +25,9 @@ struct CompileOptions {
   bool nativeCpu = false; ///< kernels for this machine's CPU only
   bool timing = false;    ///< print the time of every pass to stderr
   std::string command;    ///< recorded in the executable
+  /// In a training step of a Hugging Face model. Nothing given is off, with a warning where
+  /// config.json asks for some.
+  std::optional<DropoutOption> dropout;
   PhaseOptions phases;
 };
 

@@ -333,11 +333,7 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
 }
 
 /// False after an error if the host has no attention for the element type.
-static bool hasAttention(Operation *op, Type element, bool drops) {
-  if (drops) {
-    op->emitOpError("drops weights, which the host's attention does not do");
-    return false;
-  }
+static bool hasAttention(Operation *op, Type element) {
   if (element.isF32() || element.isBF16() || element.isF16())
     return true;
   op->emitOpError("has the element type ")
@@ -345,9 +341,22 @@ static bool hasAttention(Operation *op, Type element, bool drops) {
   return false;
 }
 
+template <typename OpT> EntryLowering::Dropped EntryLowering::lowerDropout(OpT op) {
+  if (!op.getSeed())
+    return {};
+  graph::DropoutAttr dropout = op.getDropoutAttr();
+  ExprAttr position = constant(dropout.getStart());
+  if (op.getDropoutOffset())
+    position = binary(ExprAttr::Add, expr(op.getDropoutOffset()), position);
+  return {dense(op.getSeed(), op), dense(op.getStep(), op),
+          DropoutAttr::get(builder_.getContext(), dropout.getThreshold(), dropout.getSite(),
+                           builder_.getF64FloatAttr(dropout.getScale()), position,
+                           op.getDropoutStrides())};
+}
+
 LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
   Type element = op.getQ().getType().getElementType();
-  if (!hasAttention(op, element, bool(op.getSeed())))
+  if (!hasAttention(op, element))
     return failure();
   Value q = dense(op.getQ(), op), k = dense(op.getK(), op), v = dense(op.getV(), op);
   ArrayRef<int64_t> qShape = op.getQ().getType().getShape(),
@@ -355,16 +364,18 @@ LogicalResult EntryLowering::lowerAttention(graph::AttentionOp op) {
   Value out = allocate(op.getResult()), lse = op.getLse() ? allocate(op.getLse()) : Value();
   auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
   ExprAttr offset = op.getQueryOffset() ? expr(op.getQueryOffset()) : ExprAttr();
-  emit<AttentionOp>(op, 0, q, k, v, out, lse, TypeAttr::get(element), number(qShape[0]),
-                    number(qShape[1]), number(vShape[1]), number(qShape[2]), number(qShape[3]),
-                    number(qShape[4]), number(vShape[3]), op.getScaleAttr(), op.getCausalAttr(),
-                    op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr());
+  Dropped dropped = lowerDropout(op);
+  emit<AttentionOp>(op, 0, q, k, v, out, lse, dropped.seed, dropped.step, TypeAttr::get(element),
+                    number(qShape[0]), number(qShape[1]), number(vShape[1]), number(qShape[2]),
+                    number(qShape[3]), number(qShape[4]), number(vShape[3]), op.getScaleAttr(),
+                    op.getCausalAttr(), op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr(),
+                    dropped.how);
   return success();
 }
 
 LogicalResult EntryLowering::lowerAttentionGrad(graph::AttentionGradOp op) {
   Type element = op.getQ().getType().getElementType();
-  if (!hasAttention(op, element, bool(op.getSeed())))
+  if (!hasAttention(op, element))
     return failure();
   SmallVector<Value> inputs;
   for (Value operand : {op.getQ(), op.getK(), op.getV(), op.getResult(), op.getResultGradient()})
@@ -377,11 +388,13 @@ LogicalResult EntryLowering::lowerAttentionGrad(graph::AttentionGradOp op) {
                     vShape = op.getV().getType().getShape();
   auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
   ExprAttr offset = op.getQueryOffset() ? expr(op.getQueryOffset()) : ExprAttr();
-  emit<AttentionGradOp>(
-      op, 0, inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], lse, outputs[0], outputs[1],
-      outputs[2], TypeAttr::get(element), number(qShape[0]), number(qShape[1]), number(vShape[1]),
-      number(qShape[2]), number(qShape[3]), number(qShape[4]), number(vShape[3]), op.getScaleAttr(),
-      op.getCausalAttr(), op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr());
+  Dropped dropped = lowerDropout(op);
+  emit<AttentionGradOp>(op, 0, inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], lse,
+                        outputs[0], outputs[1], outputs[2], dropped.seed, dropped.step,
+                        TypeAttr::get(element), number(qShape[0]), number(qShape[1]),
+                        number(vShape[1]), number(qShape[2]), number(qShape[3]), number(qShape[4]),
+                        number(vShape[3]), op.getScaleAttr(), op.getCausalAttr(),
+                        op.getWindowAttr(), op.getSoftcapAttr(), offset, ExprAttr(), dropped.how);
   return success();
 }
 

@@ -60,6 +60,12 @@ private:
   mlir::LogicalResult lowerInvoke(exec::InvokeOp op);
   mlir::LogicalResult lowerSingleOp(mlir::Operation *op);
   mlir::LogicalResult lowerDot(graph::DotGeneralOp op);
+  /// What an attention instruction drops; all null if nothing.
+  struct Dropped {
+    mlir::Value seed, step;
+    exec::DropoutAttr how;
+  };
+  template <typename OpT> Dropped lowerDropout(OpT op);
   mlir::LogicalResult lowerAttention(graph::AttentionOp op);
   mlir::LogicalResult lowerAttentionGrad(graph::AttentionGradOp op);
   mlir::LogicalResult lowerConcatenation(graph::ConcatenateOp op);

@@ -17,6 +17,7 @@ namespace {
 /// Layers are unrolled; a number beyond this is a mistake.
 constexpr int64_t kMaxLayers = 10'000;
 constexpr double kDefaultTheta = 10000;
+constexpr double kGpt2Dropout = 0.1;
 constexpr int64_t kDefaultWindow = 4096;
 constexpr int64_t kDefaultMaxWindowLayers = 28;
 
@@ -44,8 +45,8 @@ constexpr RefusedKey kRefused[] = {
     {"vision_config", "null", "Cleave runs text decoders only"},
 };
 
-/// Keys that do not change what forward computes: metadata, initialisation, dropout (forward is
-/// evaluation), generation defaults, other heads.
+/// Keys that do not change what is computed here: metadata, initialisation, dropout of other model
+/// types and heads, generation defaults.
 constexpr StringRef kIgnored[] = {
     "architectures",
     "model_type",
@@ -298,6 +299,7 @@ Expected<DecoderConfig> readDecoderConfig(ConfigReader &reader, const DecoderTra
   config.normEps = reader.positive("rms_norm_eps");
   config.activation = readActivation(reader, "hidden_act");
   config.tiedEmbeddings = reader.flagOr("tie_word_embeddings", false);
+  config.attentionDropout = reader.chanceOr("attention_dropout", 0);
   config.qkNorm = traits.qkNorm;
   config.qkvBias = traits.alwaysQkvBias;
   if (traits.readsAttentionBias)
@@ -331,6 +333,9 @@ Expected<Gpt2Config> readGpt2Config(ConfigReader &reader) {
   config.normEps = reader.positive("layer_norm_epsilon");
   config.activation = readActivation(reader, "activation_function");
   config.tiedEmbeddings = reader.flagOr("tie_word_embeddings", true);
+  config.embeddingDropout = reader.chanceOr("embd_pdrop", kGpt2Dropout);
+  config.residualDropout = reader.chanceOr("resid_pdrop", kGpt2Dropout);
+  config.attentionDropout = reader.chanceOr("attn_pdrop", kGpt2Dropout);
   config.scaleByHeadDim = reader.flagOr("scale_attn_weights", true);
   config.scaleByLayer = reader.flagOr("scale_attn_by_inverse_layer_idx", false);
   readCommonKeys(reader, "GPT2LMHeadModel");

@@ -137,6 +137,17 @@ double ConfigReader::positiveOr(StringRef key, double otherwise) {
   return value ? number(key, *value).value_or(1) : otherwise;
 }
 
+double ConfigReader::chanceOr(StringRef key, double otherwise) {
+  const json *value = take(key);
+  if (!value)
+    return otherwise;
+  double chance = value->is_number() ? value->get<double>() : -1;
+  if (chance >= 0 && chance < 1)
+    return chance;
+  fault(key, "a number of at least 0 and below 1", kCorrectKey);
+  return otherwise;
+}
+
 bool ConfigReader::flagOr(StringRef key, bool otherwise) {
   const json *value = take(key);
   if (!value)

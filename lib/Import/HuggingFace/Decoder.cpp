@@ -36,6 +36,9 @@ public:
   int64_t headCount() const override { return config.heads; }
   std::string checkSequence(int64_t) const override { return ""; }
   std::string warnAboutSequence(int64_t sequence) const override;
+  llvm::SmallVector<std::pair<StringRef, double>> dropoutRates() const override {
+    return {{"attention_dropout", config.attentionDropout}};
+  }
   Value buildLogits(GraphWriter &graph, Value inputIds) const override;
 
 private:
@@ -156,9 +159,12 @@ Value DecoderModel::buildAttention(GraphWriter &graph, Value x, Rotation rotatio
   if (config.windows[layer] && config.windows[layer] < sequence)
     window = config.windows[layer];
   double scale = 1 / std::sqrt(double(config.headDim));
-  Value mixed =
-      graph.make<graph::AttentionOp>("self_attn", {}, q, k, v, scale, /*causal=*/true, window);
-  return graph.linear(kO, {}, mixed, {2, 3, 4}, weight(kO), {1, 2, 3}, bias(kO, config.outputBias));
+  auto attention =
+      graph.create<graph::AttentionOp>("self_attn", {}, q, k, v, scale, /*causal=*/true, window);
+  if (graph::DropoutAttr dropout = graph.dropoutAt("self_attn.dropout", config.attentionDropout))
+    attention.setDropoutAttr(dropout);
+  return graph.linear(kO, {}, attention.getResult(), {2, 3, 4}, weight(kO), {1, 2, 3},
+                      bias(kO, config.outputBias));
 }
 
 Value DecoderModel::buildMlp(GraphWriter &graph, Value x) const {

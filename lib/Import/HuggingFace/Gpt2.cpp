@@ -34,6 +34,11 @@ public:
   int64_t headCount() const override { return config.heads; }
   std::string checkSequence(int64_t sequence) const override;
   std::string warnAboutSequence(int64_t) const override { return ""; }
+  llvm::SmallVector<std::pair<StringRef, double>> dropoutRates() const override {
+    return {{"embd_pdrop", config.embeddingDropout},
+            {"resid_pdrop", config.residualDropout},
+            {"attn_pdrop", config.attentionDropout}};
+  }
   Value buildLogits(GraphWriter &graph, Value inputIds) const override;
 
 private:
@@ -119,17 +124,22 @@ Value Gpt2Model::buildAttention(GraphWriter &graph, Value x, int64_t layer) cons
   double scale = config.scaleByHeadDim ? 1 / std::sqrt(double(dim)) : 1;
   if (config.scaleByLayer)
     scale /= double(layer + 1);
-  Value mixed = graph.make<graph::AttentionOp>("attn", {}, q, k, v, scale, /*causal=*/true);
-  return graph.linear(kOut, {}, mixed, {2, 3, 4}, graph.parameter(kOut + ".weight"), {0, 1, 2},
-                      graph.parameter(kOut + ".bias"));
+  auto attention = graph.create<graph::AttentionOp>("attn", {}, q, k, v, scale, /*causal=*/true);
+  if (graph::DropoutAttr dropout = graph.dropoutAt("attn.attn_dropout", config.attentionDropout))
+    attention.setDropoutAttr(dropout);
+  Value out =
+      graph.linear(kOut, {}, attention.getResult(), {2, 3, 4}, graph.parameter(kOut + ".weight"),
+                   {0, 1, 2}, graph.parameter(kOut + ".bias"));
+  return graph.dropout("attn.resid_dropout", {}, out, config.residualDropout);
 }
 
 Value Gpt2Model::buildMlp(GraphWriter &graph, Value x) const {
   Value hidden = graph.linear("mlp.c_fc", kMlpHidden, x, {2}, graph.parameter("mlp.c_fc.weight"),
                               {0}, graph.parameter("mlp.c_fc.bias"));
   Value active = graph.activation("mlp.act", {}, config.activation, hidden);
-  return graph.linear("mlp.c_proj", {}, active, {2}, graph.parameter("mlp.c_proj.weight"), {0},
-                      graph.parameter("mlp.c_proj.bias"));
+  Value out = graph.linear("mlp.c_proj", {}, active, {2}, graph.parameter("mlp.c_proj.weight"), {0},
+                           graph.parameter("mlp.c_proj.bias"));
+  return graph.dropout("mlp.dropout", {}, out, config.residualDropout);
 }
 
 Value Gpt2Model::buildLogits(GraphWriter &graph, Value inputIds) const {
@@ -143,6 +153,7 @@ Value Gpt2Model::buildLogits(GraphWriter &graph, Value inputIds) const {
                                            sequence);
   positions = graph.broadcastTo("transformer.wpe", positions, {batch, sequence, config.hiddenSize});
   Value x = graph.make<graph::AddOp>("transformer.embeddings", kHidden, tokens, positions);
+  x = graph.dropout("transformer.drop", kHidden, x, config.embeddingDropout);
   for (int64_t i = 0; i < config.layers; ++i) {
     GraphWriter::BlockScope scope(graph, "transformer.h." + Twine(i), "layer", i);
     Value attention = buildAttention(graph, buildNorm(graph, "ln_1", x), i);

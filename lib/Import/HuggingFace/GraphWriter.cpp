@@ -3,6 +3,7 @@
 
 #include "GraphWriter.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using llvm::ArrayRef;
 using llvm::StringRef;
@@ -72,6 +73,25 @@ Value GraphWriter::activation(StringRef name, ArrayRef<StringRef> logical, Activ
     return make<graph::ReluOp>(name, logical, x);
   }
   llvm_unreachable("every activation is listed");
+}
+
+graph::DropoutAttr GraphWriter::dropoutAt(StringRef name, double configured) {
+  double rate = dropoutOption.kind == DropoutOption::Kind::Config ? configured : dropoutOption.rate;
+  if (dropoutOption.kind == DropoutOption::Kind::Off || rate == 0)
+    return {};
+  // By the name, so that a place's numbers do not depend on what else the model has.
+  uint64_t site = uint32_t(llvm::xxh3_64bits(path + name.str()));
+  while (!sites.insert(site).second)
+    site = uint32_t(site + 1);
+  return graph::DropoutAttr::get(builder.getContext(), rate, int64_t(site));
+}
+
+Value GraphWriter::dropout(StringRef name, ArrayRef<StringRef> logical, Value x,
+                           double configured) {
+  graph::DropoutAttr attribute = dropoutAt(name, configured);
+  if (!attribute)
+    return x;
+  return make<graph::DropoutOp>(name, logical, x, Value(), Value(), Value(), attribute);
 }
 
 Value GraphWriter::broadcastTo(StringRef name, Value x, ArrayRef<int64_t> shape) {

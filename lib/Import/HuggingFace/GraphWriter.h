@@ -8,6 +8,8 @@
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Import/HuggingFace/Config.h"
+#include "cleave/Import/HuggingFace/ImportHuggingFace.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace cleave {
@@ -16,8 +18,9 @@ class GraphWriter {
 public:
   /// `elementType` is the type of activations.
   GraphWriter(mlir::OpBuilder &builder, mlir::Type elementType,
-              llvm::StringMap<mlir::Value> parameters)
-      : builder(builder), type(elementType), parameters(std::move(parameters)) {}
+              llvm::StringMap<mlir::Value> parameters, DropoutOption dropout)
+      : builder(builder), type(elementType), parameters(std::move(parameters)),
+        dropoutOption(dropout) {}
 
   /// While it lives, names are relative to `path` and ops belong to instance `instance` of `block`.
   class BlockScope {
@@ -55,6 +58,11 @@ public:
                      mlir::Type resultType = {});
   mlir::Value activation(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> logical,
                          Activation kind, mlir::Value x);
+  /// `x` with elements dropped in training; `configured` is the rate of config.json.
+  mlir::Value dropout(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> logical, mlir::Value x,
+                      double configured);
+  /// Null if nothing is dropped at the place `name`.
+  graph::DropoutAttr dropoutAt(llvm::StringRef name, double configured);
   /// `x` repeated along new leading dimensions.
   mlir::Value broadcastTo(llvm::StringRef name, mlir::Value x, llvm::ArrayRef<int64_t> shape);
 
@@ -67,6 +75,8 @@ private:
 
   mlir::Type type;
   llvm::StringMap<mlir::Value> parameters;
+  DropoutOption dropoutOption;
+  llvm::DenseSet<uint64_t> sites; ///< numbers of the places that drop elements
   std::string path;
   llvm::SmallVector<mlir::NamedAttribute, 3> blockAttributes;
 };

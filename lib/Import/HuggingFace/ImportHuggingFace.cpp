@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
 using llvm::Error;
@@ -176,7 +177,7 @@ void ModuleWriter::writeEntry(llvm::ArrayRef<Parameter> parameters) {
   Value inputIds = body->getArgument(parameters.size());
   Value labels = body->getArgument(parameters.size() + 1);
 
-  GraphWriter graph(builder, type, std::move(byName));
+  GraphWriter graph(builder, type, std::move(byName), options.dropout);
   Value logits = model.buildLogits(graph, inputIds);
   auto loss = graph.create<graph::CrossEntropyOp>("loss", {}, logits, shiftLabels(graph, labels),
                                                   kIgnoredLabel);
@@ -220,6 +221,11 @@ Expected<ImportedModel> importHuggingFace(StringRef path, const HuggingFaceOptio
 
   ImportedModel result;
   result.warnings = reader->warnings().vec();
+  llvm::raw_string_ostream rates(result.dropoutOfConfig);
+  for (auto [key, rate] : (*model)->dropoutRates())
+    if (rate > 0)
+      rates << (result.dropoutOfConfig.empty() ? "" : ", ") << key << " "
+            << llvm::format("%g", rate);
   if (std::string warning = (*model)->warnAboutSequence(options.sequence); !warning.empty())
     result.warnings.push_back((reader->path() + ": " + warning).str());
   std::vector<std::string> checkpointNames;

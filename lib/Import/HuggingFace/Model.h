@@ -37,6 +37,8 @@ public:
   virtual std::string checkSequence(int64_t sequence) const = 0;
   /// A warning for a sequence length that the model was not made for, or nothing.
   virtual std::string warnAboutSequence(int64_t sequence) const = 0;
+  /// Chances to drop elements in training, by their keys in config.json.
+  virtual llvm::SmallVector<std::pair<llvm::StringRef, double>> dropoutRates() const = 0;
   /// Writes the ops from token ids [batch, sequence] to f32 logits [batch, sequence, vocabulary].
   virtual mlir::Value buildLogits(GraphWriter &graph, mlir::Value inputIds) const = 0;
 };

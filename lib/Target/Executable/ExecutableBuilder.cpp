@@ -229,6 +229,20 @@ LogicalResult ExecutableBuilder::fillAttention(OpT op, TableT &attention) {
     attention.softcap = softcap->convertToDouble();
   attention.query_offset = expression(op.getQueryOffset());
   attention.skv_valid = expression(op.getSkvValid());
+  if (exec::DropoutAttr dropout = op.getDropoutAttr()) {
+    attention.dropout = std::make_unique<fb::DropoutT>();
+    attention.dropout->seed = referencePointer(op.getSeed());
+    attention.dropout->step = referencePointer(op.getStep());
+    attention.dropout->threshold = uint32_t(dropout.getThreshold());
+    attention.dropout->site = uint32_t(dropout.getSite());
+    attention.dropout->scale = dropout.getScale().getValueAsDouble();
+    attention.dropout->position = expression(dropout.getPosition());
+    ArrayRef<int64_t> strides = dropout.getStrides();
+    attention.dropout->batch_stride = strides[0];
+    attention.dropout->query_stride = strides[1];
+    attention.dropout->head_stride = strides[2];
+    attention.dropout->group_stride = strides[3];
+  }
   return success();
 }
 

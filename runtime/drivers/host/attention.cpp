@@ -51,6 +51,14 @@ absl::Status check(const AttentionDesc &desc) {
     return invalid(absl::StrCat("query_offset is out of range: ", desc.queryOffset));
   if (!std::isfinite(desc.scale))
     return invalid("scale must be a finite number");
+  const AttentionDesc::Dropout &drop = desc.dropout;
+  for (uint64_t number :
+       {drop.position, drop.batchStride, drop.queryStride, drop.headStride, drop.groupStride})
+    if (number % kAttentionKeyBlock != 0)
+      return invalid(absl::StrCat("position and strides of dropout must be multiples of ",
+                                  kAttentionKeyBlock, ", found ", number));
+  if (!std::isfinite(drop.scale))
+    return invalid("the scale of dropout must be a finite number");
   if (!std::isfinite(desc.softcap) || desc.softcap < 0)
     return invalid("softcap must be a finite number that is not negative");
   return absl::OkStatus();
@@ -67,6 +75,17 @@ const AttentionKernels *kernelsOf(AttentionIsa isa) {
 }
 
 } // namespace
+
+DropoutDraw drawOf(const AttentionDesc &desc, const int64_t *seed, const int64_t *step) {
+  if (desc.dropout.threshold == 0)
+    return {.threshold = 0, .site = 0, .step = 0, .key = {0, 0}, .scale = 1};
+  uint64_t key = uint64_t(*seed);
+  return {.threshold = desc.dropout.threshold,
+          .site = desc.dropout.site,
+          .step = uint32_t(*step),
+          .key = {uint32_t(key), uint32_t(key >> 32)},
+          .scale = float(desc.dropout.scale)};
+}
 
 absl::StatusOr<AttentionPlan> AttentionPlan::create(const AttentionDesc &desc, AttentionIsa isa) {
   if (absl::Status status = check(desc); !status.ok())
@@ -133,6 +152,12 @@ void AttentionPlan::runItem(const AttentionBuffers &buffers, int64_t index, void
   item.window = desc_.window;
   item.scale = desc_.scale;
   item.softcap = desc_.softcap;
+  item.dropout = drawOf(desc_, buffers.seed, buffers.step);
+  const AttentionDesc::Dropout &drop = desc_.dropout;
+  item.dropoutQueryStride = drop.queryStride;
+  item.dropoutGroupStride = drop.groupStride;
+  item.dropoutPosition = drop.position + uint64_t(batch) * drop.batchStride +
+                         uint64_t(head) * drop.headStride + uint64_t(query) * drop.queryStride;
   item.scratch = scratch;
   kernels_->item(item);
 }

@@ -33,6 +33,14 @@ struct AttentionDesc {
   bool causal = false;
   int64_t window = -1, queryOffset = 0;
   int64_t validKeys = 0; ///< in 0..skv
+  /// Weights that are dropped, as schema/executable.fbs has it. Position and strides are multiples
+  /// of 64.
+  struct Dropout {
+    uint32_t threshold = 0, site = 0; ///< threshold 0: none
+    double scale = 1;
+    uint64_t position = 0;
+    uint64_t batchStride = 0, queryStride = 0, headStride = 0, groupStride = 0;
+  } dropout;
 };
 
 struct AttentionBuffers {
@@ -40,6 +48,7 @@ struct AttentionBuffers {
   void *out = nullptr; ///< overlaps no input
   /// Null, or [batch, kvHeads, groups, sq]: log of the sum of exp(score) over the keys seen.
   float *lse = nullptr;
+  const int64_t *seed = nullptr, *step = nullptr; ///< of dropout
 };
 
 /// Which instructions to use: the best that the processor has, or a given set (for tests).

@@ -4,6 +4,7 @@
 #include "drivers/host/attention_grad.h"
 
 #include "absl/strings/str_cat.h"
+#include "drivers/host/attention_kernels.h"
 #include "drivers/host/float_conversion.h"
 #include "drivers/host/onednn_thread.h"
 #include <algorithm>
@@ -19,6 +20,11 @@ void attentionGradFoldAvx2(const float *, int, int, float *, float *);
 void attentionGradFoldAvx512(const float *, int, int, float *, float *);
 void attentionGradDifferentiateAvx2(float *, float *, int, int, int, float, float, float, float);
 void attentionGradDifferentiateAvx512(float *, float *, int, int, int, float, float, float, float);
+
+void attentionGradMaskAvx2(const DropoutDraw &, uint64_t, int, float *);
+void attentionGradMaskAvx512(const DropoutDraw &, uint64_t, int, float *);
+void attentionGradDropAvx2(float *, const float *, int, int);
+void attentionGradDropAvx512(float *, const float *, int, int);
 
 namespace {
 
@@ -47,7 +53,8 @@ class HeadGradient {
 public:
   HeadGradient(const AttentionDesc &desc, const AttentionGradBuffers &buffers, float *scratch,
                bool avx512)
-      : d_(desc), buffers_(buffers), avx512_(avx512), wide_(desc.dtype == fb::DType::F32) {
+      : d_(desc), buffers_(buffers), avx512_(avx512), wide_(desc.dtype == fb::DType::F32),
+        draw_(drawOf(desc, buffers.seed, buffers.step)) {
     auto take = [&](int64_t elements) {
       float *start = scratch;
       scratch += (elements + 15) / 16 * 16;
@@ -56,6 +63,7 @@ public:
     scores_ = take(kBlock * kBlock);
     products_ = take(kBlock * kBlock);
     statistics_ = take(3 * kBlock);
+    mask_ = take(kBlock);
     if (!wide_) { // f32 copies of blocks, and f32 sums
       q_ = take(kBlock * d_.d);
       dout_ = take(kBlock * d_.dv);
@@ -68,7 +76,7 @@ public:
   }
 
   static int64_t scratchElements(const AttentionDesc &d) {
-    int64_t elements = 2 * kBlock * kBlock + 3 * kBlock + 64;
+    int64_t elements = 2 * kBlock * kBlock + 4 * kBlock + 64;
     if (d.dtype != fb::DType::F32)
       elements += kBlock * (2 * d.d + d.dv) + 2 * d.skv * (d.d + d.dv) + 7 * 16;
     return elements;
@@ -157,6 +165,16 @@ private:
                                                                     float(d_.softcap));
   }
 
+  void drop(float *x, int first, int last) const {
+    (avx512_ ? attentionGradDropAvx512 : attentionGradDropAvx2)(x, mask_, first, last);
+  }
+  /// Of the weight of a query's first key.
+  uint64_t positionOf(int64_t group, int64_t row) const {
+    const AttentionDesc::Dropout &drop = d_.dropout;
+    return drop.position + uint64_t(batch_) * drop.batchStride + uint64_t(row) * drop.queryStride +
+           uint64_t(head_) * drop.headStride + uint64_t(group) * drop.groupStride;
+  }
+
   absl::Status queries(int64_t group, int64_t first, int64_t count, Rows k, Rows v, Rows dk,
                        Rows dv) {
     const int64_t step = d_.kvHeads * d_.groups, base = queryBase(group, first);
@@ -214,9 +232,17 @@ private:
         auto [low, high] = visible(first + i, key, keys);
         float *row = s.data + i * kBlock, *gradient = dp.data + i * kBlock;
         scores(row, low, high);
+        const bool drops = draw_.threshold != 0;
+        if (drops) {
+          (avx512_ ? attentionGradMaskAvx512 : attentionGradMaskAvx2)(
+              draw_, positionOf(group, first + i) + uint64_t(key), int(keys), mask_);
+          drop(gradient, low, high);
+        }
         (avx512_ ? attentionGradDifferentiateAvx512
                  : attentionGradDifferentiateAvx2)(row, gradient, int(keys), low, high, lse[i],
                                                    delta[i], float(d_.scale), float(d_.softcap));
+        if (drops)
+          drop(row, low, high);
       }
       if (auto status = multiply('T', 'N', keys, d_.dv, count, s, dout, 1, at(dv, key));
           !status.ok())
@@ -236,7 +262,8 @@ private:
   const AttentionGradBuffers &buffers_;
   const bool avx512_, wide_;
   int64_t batch_ = 0, head_ = 0;
-  float *scores_, *products_, *statistics_;
+  const DropoutDraw draw_;
+  float *scores_, *products_, *statistics_, *mask_;
   float *q_ = nullptr, *dout_ = nullptr, *dq_ = nullptr;
   float *k_ = nullptr, *v_ = nullptr, *dk_ = nullptr, *dv_ = nullptr;
 };

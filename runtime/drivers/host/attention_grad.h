@@ -13,14 +13,16 @@ namespace cleave::host {
 /// Shapes as for AttentionBuffers. The results overlap nothing.
 struct AttentionGradBuffers {
   const void *q = nullptr, *k = nullptr, *v = nullptr;
-  const void *out = nullptr, *dout = nullptr; ///< attention's result, and its gradient
-  const float *lse = nullptr;                 ///< null: computed again
+  const void *out = nullptr, *dout = nullptr;     ///< attention's result, and its gradient
+  const float *lse = nullptr;                     ///< null: computed again
+  const int64_t *seed = nullptr, *step = nullptr; ///< of dropout
   void *dq = nullptr, *dk = nullptr, *dv = nullptr;
 };
 
 /// With P = exp(s - lse) for the keys a query sees and 0 for others: dv = P' dout,
 /// ds = P (dout v' - sum(out dout)) (with a softcap c times 1 - (s / c)^2), dq = scale ds k and
-/// dk = scale ds' q; dk and dv sum over queries and groups. Keys past validKeys get gradients of 0.
+/// dk = scale ds' q; dk and dv sum over queries and groups. With dropout, the P of
+/// dv and dout v' are dropped alike. Keys past validKeys get gradients of 0.
 /// Sums are held in f32 and made in one order: the bits of a result depend on the inputs alone.
 class AttentionGradPlan {
 public:

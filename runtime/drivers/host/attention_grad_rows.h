@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The elementwise part of attention's gradient, included by one file an instruction set. Only plain
-// loops: the compiler vectorises them. No header with inline functions may be included here, since
+// loops: the compiler vectorises them. No header with inline functions that other
+// files use may be included here, since
 // the linker might take its copy compiled for these instructions for the whole program.
 #ifndef CLEAVE_ROWS_NAME
 #error "define CLEAVE_ROWS_NAME"
 #endif
+
+#include "drivers/host/attention_dropout.h"
 
 namespace cleave::host {
 
@@ -93,6 +96,23 @@ void CLEAVE_ROWS_NAME(Differentiate)(float *s, float *dp, int n, int first, int 
     }
   for (int i = last; i < n; ++i)
     s[i] = dp[i] = 0;
+}
+
+/// mask[j], for `n` keys from a position on: 0 for those that are dropped, else the draw's scale.
+/// There is room for n rounded up to a multiple of 64.
+void CLEAVE_ROWS_NAME(Mask)(const DropoutDraw &draw, uint64_t position, int n, float *mask) {
+  for (int first = 0; first < n; first += kDropoutKeys) {
+    uint32_t words[kDropoutKeys];
+    drawWords(draw, position + uint64_t(first), words);
+    for (int j = 0; j < kDropoutKeys; ++j)
+      mask[first + j] = words[j] < draw.threshold ? 0.0f : draw.scale;
+  }
+}
+
+/// x in [first, last) by its mask; what is dropped is 0, whatever it was.
+void CLEAVE_ROWS_NAME(Drop)(float *x, const float *mask, int first, int last) {
+  for (int i = first; i < last; ++i)
+    x[i] = mask[i] == 0.0f ? 0.0f : x[i] * mask[i];
 }
 
 } // namespace cleave::host

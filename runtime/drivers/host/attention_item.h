@@ -12,7 +12,7 @@
 //   softmax m' = max(m, max s), p = exp2(s - m'), a = exp2(m - m'), l = a l + sum p
 //   values  o = a o + p v
 // and at the end out = o / l, lse = m ln(2) + ln(l).
-#include "drivers/host/attention_kernels.h"
+#include "drivers/host/attention_dropout.h"
 
 namespace {
 
@@ -335,8 +335,26 @@ void softmaxTile(const Work &work, int64_t row, int64_t rows, const Range *seen,
   }
 }
 
+/// Zeros the dropped weights of the tile's rows; those of keys that are not seen may be anything.
+void dropTile(const AttentionItem &item, const Work &work, int64_t row, int64_t rows,
+              int64_t first) {
+  static_assert(kKeyBlock == kDropoutKeys);
+  uint32_t words[kDropoutKeys];
+  for (int64_t r = 0; r < rows; ++r) {
+    uint64_t query = uint64_t((row + r) / item.groups), group = uint64_t((row + r) % item.groups);
+    drawWords(item.dropout,
+              item.dropoutPosition + query * item.dropoutQueryStride +
+                  group * item.dropoutGroupStride + uint64_t(first),
+              words);
+    float *s = work.scores + r * kScoreStride;
+    for (int j = 0; j < kDropoutKeys; ++j)
+      s[j] = words[j] < item.dropout.threshold ? 0.0f : s[j];
+  }
+}
+
 /// Rows row..row+rows-1 against the packed block of keys from `first` on.
-void tileAgainstBlock(const Work &work, int64_t row, int64_t rows, int64_t first, float softcap) {
+void tileAgainstBlock(const AttentionItem &item, const Work &work, int64_t row, int64_t rows,
+                      int64_t first, float softcap) {
   Range seen[kTileRows];
   int64_t from = kKeyBlock, to = 0;
   bool alike = true;
@@ -366,6 +384,8 @@ void tileAgainstBlock(const Work &work, int64_t row, int64_t rows, int64_t first
 
   float scale[kLanes > kTileRows ? kLanes : kTileRows];
   softmaxTile(work, row, rows, seen, firstVec, lastVec, softcap, scale);
+  if (item.dropout.threshold)
+    dropTile(item, work, row, rows, first);
 
   float *o = work.o + row * work.oStride;
   if (!alike && !work.valuesFinite)
@@ -385,7 +405,7 @@ template <typename T> void storeRows(const AttentionItem &item, const Work &work
   for (int64_t row = 0; row < work.rows; ++row) {
     int64_t query = row / item.groups, group = row % item.groups;
     float sum = horizontalSum(load(work.sum + row * kLanes));
-    float inverse = sum == 0 ? 0.0f : 1 / sum; // a row that sees no key is 0
+    float inverse = sum == 0 ? 0.0f : item.dropout.scale / sum; // a row that sees no key is 0
     T *to = out + query * item.outStride + group * item.dv;
     for (int64_t c = 0; c < item.dv; c += kLanes)
       storeRow(to + c, item.dv - c, mul(load(work.o + row * work.oStride + c), splat(inverse)));
@@ -418,7 +438,7 @@ template <typename T> void itemOf(const AttentionItem &item) {
     packKeys<T>(item, work, block, count);
     packValues<T>(item, work, block, count);
     for (int64_t row = 0; row < work.rows; row += kTileRows)
-      tileAgainstBlock(work, row, smaller(kTileRows, work.rows - row), block, softcap);
+      tileAgainstBlock(item, work, row, smaller(kTileRows, work.rows - row), block, softcap);
   }
   storeRows<T>(item, work);
 }

@@ -16,6 +16,13 @@ namespace cleave::host {
 
 enum class AttentionElement : uint8_t { F32, BF16, F16 };
 
+/// What attention drops: see attention_dropout.h.
+struct DropoutDraw {
+  uint32_t threshold; ///< 0: nothing
+  uint32_t site, step, key[2];
+  float scale;
+};
+
 /// A block of queries of one batch entry and one KV head. A row is a query of one head; row r is
 /// query r / groups, head r % groups of the KV head. Pointers point at the block's first element,
 /// strides are in elements.
@@ -32,8 +39,15 @@ struct AttentionItem {
   bool causal;
   int64_t window; ///< negative: none
   double scale, softcap;
+  DropoutDraw dropout;
+  /// Of the first row's first key, and from one query, or group, to the next. Multiples of 64.
+  uint64_t dropoutPosition, dropoutQueryStride, dropoutGroupStride;
   void *scratch;
 };
+
+struct AttentionDesc;
+/// For a run with this seed and step, which are not looked at where nothing is dropped.
+DropoutDraw drawOf(const AttentionDesc &desc, const int64_t *seed, const int64_t *step);
 
 struct AttentionKernels {
   void (*item)(const AttentionItem &item);

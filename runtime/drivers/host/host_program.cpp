@@ -43,6 +43,9 @@ AttentionDesc attentionDesc(const AttentionCommand &c) {
   d.window = c.window;
   d.queryOffset = c.queryOffset;
   d.validKeys = c.validKeys;
+  d.dropout = {c.dropout.threshold,  c.dropout.site,        c.dropout.scale,
+               c.dropout.position,   c.dropout.batchStride, c.dropout.queryStride,
+               c.dropout.headStride, c.dropout.groupStride};
   return d;
 }
 
@@ -287,6 +290,10 @@ void HostProgram::bindStep(const hal::Command &command, const Step &step, uint8_
     a.v = at(c->v);
     a.out = at(c->out);
     a.lse = c->lse.bytes ? static_cast<float *>(at(c->lse)) : nullptr;
+    if (c->dropout.threshold) {
+      a.seed = static_cast<const int64_t *>(at(c->dropout.seed));
+      a.step = static_cast<const int64_t *>(at(c->dropout.step));
+    }
   } else if (const auto *c = std::get_if<AttentionGradCommand>(&command.operation)) {
     AttentionGradBuffers &a = attentionGrads_[step.index].buffers;
     a.q = at(c->forward.q);
@@ -294,6 +301,10 @@ void HostProgram::bindStep(const hal::Command &command, const Step &step, uint8_
     a.v = at(c->forward.v);
     a.out = at(c->forward.out);
     a.lse = c->forward.lse.bytes ? reinterpret_cast<const float *>(at(c->forward.lse)) : nullptr;
+    if (c->forward.dropout.threshold) {
+      a.seed = reinterpret_cast<const int64_t *>(at(c->forward.dropout.seed));
+      a.step = reinterpret_cast<const int64_t *>(at(c->forward.dropout.step));
+    }
     a.dout = at(c->dout);
     a.dq = at(c->dq);
     a.dk = at(c->dk);

@@ -17,14 +17,6 @@ module {
 // -----
 
 module {
-  // expected-error @+1 {{input "x" has no rows to deal to 2 microbatches}}
-  func.func @micro(%x: tensor<f32> {cleave.input = "x"}) { return }
-  func.func @update() { return }
-}
-
-// -----
-
-module {
   cleave.state @g : tensor<4xf32> {kind = "gradient"}
   func.func @micro() { return }
   // expected-error @+1 {{reads the state @g before a function of the step has written it}}

@@ -1,5 +1,6 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "DropoutReference.h"
 #include "Tensors.h"
 #include "drivers/host/attention_grad.h"
 #include <algorithm>
@@ -21,6 +22,7 @@ bool sees(const AttentionDesc &d, int64_t query, int64_t key) {
 struct Case {
   AttentionDesc d;
   Buffer q, k, v, out, dout, lse, dq, dk, dv;
+  int64_t seed = -77, step = 12;
 
   explicit Case(const AttentionDesc &d)
       : d(d), q(d.dtype, rows() * d.d), k(d.dtype, keys() * d.d), v(d.dtype, keys() * d.dv),
@@ -34,8 +36,9 @@ struct Case {
     auto plan = AttentionPlan::create(d);
     ASSERT_TRUE(plan.ok()) << plan.status();
     Scratch scratch(plan->scratchBytes());
-    plan->run({q.data(), k.data(), v.data(), out.data(), static_cast<float *>(lse.data())},
-              scratch.get());
+    plan->run(
+        {q.data(), k.data(), v.data(), out.data(), static_cast<float *>(lse.data()), &seed, &step},
+        scratch.get());
   }
   void backward(bool withLse) {
     auto plan = AttentionGradPlan::create(d);
@@ -44,8 +47,8 @@ struct Case {
     for (Buffer *result : {&dq, &dk, &dv})
       result->fill(std::numeric_limits<double>::quiet_NaN());
     auto status = plan->run({q.data(), k.data(), v.data(), out.data(), dout.data(),
-                             withLse ? static_cast<const float *>(lse.data()) : nullptr, dq.data(),
-                             dk.data(), dv.data()},
+                             withLse ? static_cast<const float *>(lse.data()) : nullptr, &seed,
+                             &step, dq.data(), dk.data(), dv.data()},
                             scratch.get());
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_TRUE(scratch.guardIntact());
@@ -63,9 +66,9 @@ struct Expected {
       for (int64_t h = 0; h < d.kvHeads; ++h)
         for (int64_t g = 0; g < d.groups; ++g)
           for (int64_t i = 0; i < d.sq; ++i)
-            addQuery(c, b, h, ((b * d.sq + i) * d.kvHeads + h) * d.groups + g, i);
+            addQuery(c, b, h, g, ((b * d.sq + i) * d.kvHeads + h) * d.groups + g, i);
   }
-  void addQuery(const Case &c, int64_t b, int64_t h, int64_t row, int64_t i) {
+  void addQuery(const Case &c, int64_t b, int64_t h, int64_t g, int64_t row, int64_t i) {
     const AttentionDesc &d = c.d;
     std::vector<double> p(d.skv, 0.0), slope(d.skv, 1.0);
     double most = -std::numeric_limits<double>::infinity(), total = 0;
@@ -94,9 +97,10 @@ struct Expected {
       if (!sees(d, i, j))
         continue;
       p[j] /= total;
+      double factor = cleave::test::dropoutFactor(d, c.seed, c.step, b, i, h, g, j);
       for (int64_t x = 0; x < d.dv; ++x) {
-        dp[j] += c.dout.get(row * d.dv + x) * c.v.get(key(j) * d.dv + x);
-        dv[key(j) * d.dv + x] += p[j] * c.dout.get(row * d.dv + x);
+        dp[j] += factor * c.dout.get(row * d.dv + x) * c.v.get(key(j) * d.dv + x);
+        dv[key(j) * d.dv + x] += factor * p[j] * c.dout.get(row * d.dv + x);
       }
       delta += p[j] * dp[j];
     }
@@ -138,6 +142,8 @@ AttentionDesc randomDesc(Random &random) {
   d.scale = 1 / std::sqrt(double(d.d));
   d.softcap = chance(random, 4) ? 5 : 0;
   d.causal = chance(random, 2);
+  if (chance(random, 3))
+    d.dropout = cleave::test::randomDropout(random);
   d.window = chance(random, 4) ? pick(random, 1, d.skv + 3) : -1;
   d.queryOffset = chance(random, 3) ? pick(random, 0, d.skv) : 0;
   d.validKeys = chance(random, 3) ? pick(random, 0, d.skv) : d.skv;

@@ -1,7 +1,9 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "drivers/host/attention.h"
+#include "DropoutReference.h"
 #include "Tensors.h"
+#include "drivers/host/attention_dropout.h"
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,6 +31,7 @@ bool sees(const AttentionDesc &desc, int64_t query, int64_t key) {
 struct Case {
   AttentionDesc desc;
   Buffer q, k, v, out, lse;
+  int64_t seed = 0x123456789abcdef0, step = 3;
 
   explicit Case(const AttentionDesc &desc)
       : desc(desc), q(desc.dtype, desc.batch * desc.sq * desc.kvHeads * desc.groups * desc.d),
@@ -75,7 +78,7 @@ struct Case {
     for (int64_t item : order) {
       Scratch scratch(plan->scratchBytes());
       plan->runItem({q.data(), k.data(), v.data(), out.data(),
-                     wantLse ? static_cast<float *>(lse.data()) : nullptr},
+                     wantLse ? static_cast<float *>(lse.data()) : nullptr, &seed, &step},
                     item, scratch.get());
       EXPECT_TRUE(scratch.guardIntact());
     }
@@ -109,6 +112,8 @@ struct Case {
             for (int64_t j = 0; j < desc.skv; ++j)
               if (sees(desc, i, j))
                 sum += weights[size_t(j)] = std::exp(weights[size_t(j)] - most);
+            for (int64_t j = 0; j < desc.skv; ++j)
+              weights[size_t(j)] *= cleave::test::dropoutFactor(desc, seed, step, b, i, h, g, j);
             std::string where = "b=" + std::to_string(b) + " h=" + std::to_string(h) +
                                 " g=" + std::to_string(g) + " i=" + std::to_string(i);
             for (int64_t c = 0; c < desc.dv; ++c) {
@@ -167,6 +172,8 @@ AttentionDesc randomDesc(Random &random) {
   desc.d = chance(random, 2) ? 8 * pick(random, 1, 16) : pick(random, 1, 70);
   desc.dv = chance(random, 2) ? desc.d : pick(random, 1, 140);
   desc.scale = 1 / std::sqrt(double(desc.d));
+  if (chance(random, 3))
+    desc.dropout = cleave::test::randomDropout(random);
   if (chance(random, 3))
     desc.softcap = chance(random, 2) ? 50 : 0.5;
   desc.causal = !chance(random, 3);
@@ -393,6 +400,44 @@ TEST(AttentionPlanTest, RefusesWhatItCanNotDo) {
   refused([](AttentionDesc &d) { d.queryOffset = std::numeric_limits<int64_t>::min(); },
           "query_offset");
   refused([](AttentionDesc &d) { d.batch = d.kvHeads = int64_t(1) << 40; }, "larger than memory");
+}
+
+/// The vectors that come with Philox's authors' own implementation, of the reference; the kernels'
+/// words are the reference's.
+TEST(AttentionDropout, WordsArePhilox) {
+  using cleave::test::philox, cleave::test::wordAt;
+  uint32_t ones = 0xffffffff;
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
+            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({ones, ones, ones, ones}, {ones, ones}),
+            (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  Random random(1);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    cleave::host::DropoutDraw draw{.threshold = 1,
+                                   .site = uint32_t(random()),
+                                   .step = uint32_t(random()),
+                                   .key = {uint32_t(random()), uint32_t(random())},
+                                   .scale = 1};
+    uint64_t position = repeat == 0 ? 0 : uint64_t(random()) / 128 * 64;
+    if (repeat % 2)
+      position |= ~uint64_t(63) & 0x3fffffffff; // the last counters below a carry
+    uint32_t words[64];
+    drawWords(draw, position, words);
+    for (uint64_t j = 0; j < 64; ++j)
+      ASSERT_EQ(words[j], wordAt(position + j, draw.key[0] | uint64_t(draw.key[1]) << 32, draw.site,
+                                 draw.step));
+  }
+}
+
+TEST(AttentionDropout, PositionsAreChecked) {
+  AttentionDesc desc;
+  desc.batch = desc.sq = desc.skv = desc.kvHeads = desc.groups = desc.d = desc.dv = 1;
+  desc.dropout.threshold = 1;
+  desc.dropout.queryStride = 96;
+  EXPECT_THAT(AttentionPlan::create(desc).status().ToString(),
+              testing::HasSubstr("must be multiples of 64, found 96"));
 }
 
 } // namespace

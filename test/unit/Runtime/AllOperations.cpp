@@ -132,6 +132,14 @@ ExecutableBuilder allOperations() {
   grad.scale = 0.5;
   grad.causal = true;
   grad.query_offset = expr({0, 0});
+  grad.dropout = std::make_unique<fb::DropoutT>();
+  grad.dropout->seed = pointer(filled);
+  grad.dropout->step = pointer(filled);
+  grad.dropout->threshold = 1u << 30;
+  grad.dropout->scale = 1.5;
+  grad.dropout->position = expr({0, 128});
+  grad.dropout->batch_stride = 256;
+  grad.dropout->query_stride = 64;
   b.add(std::move(grad), "attention");
   return b;
 }

@@ -191,6 +191,9 @@ fb::LaunchT &launch(ExecutableBuilder &b) { return op<fb::LaunchT>(b, AllOperati
 fb::AttentionT &attention(ExecutableBuilder &b) {
   return op<fb::AttentionT>(b, AllOperations::kAttention);
 }
+fb::DropoutT &dropout(ExecutableBuilder &b) {
+  return *op<fb::AttentionGradT>(b, AllOperations::kAttentionGrad).dropout;
+}
 fb::CollectiveT &collective(ExecutableBuilder &b, size_t index) {
   return op<fb::CollectiveT>(b, index);
 }
@@ -318,6 +321,21 @@ const Damage kDamages[] = {
        *grad.dk = *grad.dvalue;
      },
      "the results overlap"},
+    {"dropout seed", [](auto &b) { dropout(b).seed->mutate_bytes(4); }, "and is an I64"},
+    {"dropout step", [](auto &b) { dropout(b).step.reset(); }, "operand step is missing"},
+    {"dropout scale", [](auto &b) { dropout(b).scale = 0.0 / 0.0; }, "the scale of dropout is nan"},
+    {"dropout stride", [](auto &b) { dropout(b).query_stride = 96; },
+     "a stride of dropout is 96, not a multiple of 64"},
+    {"dropout positions", [](auto &b) { dropout(b).query_stride = uint64_t(1) << 62; },
+     "positions of dropout are too large"},
+    {"dropout position", [](auto &b) { dropout(b).position = expr({0, 65}); },
+     "the position of dropout is 65"},
+    {"dropout overlap",
+     [](auto &b) {
+       auto &grad = op<fb::AttentionGradT>(b, AllOperations::kAttentionGrad);
+       *grad.dropout->seed = *grad.dk;
+     },
+     "a result overlaps the seed or the step"},
     {"copy sizes",
      [](auto &b) { *op<fb::CopyT>(b, AllOperations::kCopy).src = ref(fb::Region::State, 0, 4); },
      "copies 4 bytes to"},

@@ -37,7 +37,8 @@ struct DecoderConfig {
   Activation activation = Activation::Silu;
   bool tiedEmbeddings = false;
   bool qkvBias = false, outputBias = false, mlpBias = false;
-  bool qkNorm = false; ///< norms on queries and keys, per head, before the rotation
+  bool qkNorm = false;         ///< norms on queries and keys, per head, before the rotation
+  double attentionDropout = 0; ///< of the weights of attention, in training
   RopeConfig rope;
   /// One a layer: a position sees itself and the windows[i] - 1 before it; 0 is no limit.
   llvm::SmallVector<int64_t> windows;
@@ -70,6 +71,9 @@ struct Gpt2Config {
   bool tiedEmbeddings = true;
   bool scaleByHeadDim = true; ///< scores are divided by the root of the head's size
   bool scaleByLayer = false;  ///< and by the layer's number, counted from 1
+  /// Chances to drop elements in training: of the embeddings, of what attention and MLP add to the
+  /// residual stream, and of the weights of attention.
+  double embeddingDropout = 0, residualDropout = 0, attentionDropout = 0;
 };
 
 llvm::Expected<Gpt2Config> readGpt2Config(ConfigReader &reader);

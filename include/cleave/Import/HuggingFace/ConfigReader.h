@@ -39,6 +39,8 @@ public:
   /// A finite number above 0.
   double positive(llvm::StringRef key);
   double positiveOr(llvm::StringRef key, double otherwise);
+  /// A number of at least 0 and below 1.
+  double chanceOr(llvm::StringRef key, double otherwise);
   bool flagOr(llvm::StringRef key, bool otherwise);
   std::string text(llvm::StringRef key);
   std::optional<std::string> optionalText(llvm::StringRef key);

@@ -19,6 +19,16 @@ namespace cleave {
 /// given in f32, whichever it is.
 enum class ModelElementType : uint8_t { F32, BF16, F16 };
 
+/// What is dropped in training, where transformers has dropout in the model.
+struct DropoutOption {
+  enum class Kind : uint8_t {
+    Off,    ///< nothing
+    Config, ///< at the rates of config.json
+    Rate    ///< at one rate
+  } kind = Kind::Off;
+  double rate = 0;
+};
+
 struct HuggingFaceOptions {
   int64_t batch = 1;
   int64_t sequence = 1;
@@ -26,12 +36,16 @@ struct HuggingFaceOptions {
   /// `forward`: input_ids, labels (I64 [batch, sequence]) -> logits (f32 [batch, sequence,
   /// vocabulary]), loss (f32).
   std::string entry = "forward";
+  /// Written as ops without a seed, which do nothing before a training step is made of the entry.
+  DropoutOption dropout = {};
 };
 
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// One line each, to be shown to the user.
   std::vector<std::string> warnings;
+  /// The rates above 0 that config.json has for training, for people: `attn_pdrop 0.1, ...`.
+  std::string dropoutOfConfig;
 };
 
 /// Imports a model by its folder, or by its config.json alone. No weight is read. If the folder has

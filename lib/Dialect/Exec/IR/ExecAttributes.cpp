@@ -185,3 +185,18 @@ std::optional<std::pair<int64_t, int64_t>> ExprAttr::bounds(ArrayRef<int64_t> si
   }
   return stack.back();
 }
+
+//===-- #exec.dropout ------------------------------------------------------------------------===//
+
+LogicalResult DropoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t threshold,
+                                  int64_t site, FloatAttr scale, ExprAttr,
+                                  ArrayRef<int64_t> strides) {
+  if (!llvm::isUInt<32>(threshold) || !llvm::isUInt<32>(site))
+    return emitError() << "threshold and site of dropout have 32 bits, found " << threshold
+                       << " and " << site;
+  if (!scale || !scale.getType().isF64())
+    return emitError() << "the scale of dropout is a number of f64";
+  if (strides.size() != 4 || llvm::any_of(strides, [](int64_t stride) { return stride < 0; }))
+    return emitError() << "dropout has four strides of at least 0";
+  return success();
+}

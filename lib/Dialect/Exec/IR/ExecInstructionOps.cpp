@@ -92,6 +92,11 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
     return failure();
   if (op.getLse() && failed(verifyBytes(op, op.getLse(), "lse", rows / elementBytes(type) * 4)))
     return failure();
+  if (bool(op.getDropout()) != bool(op.getSeed()) || bool(op.getSeed()) != bool(op.getStep()))
+    return op.emitOpError("needs dropout, seed and step together, or none of them");
+  if (op.getSeed() && (failed(verifyBytes(op, op.getSeed(), "seed", 8)) ||
+                       failed(verifyBytes(op, op.getStep(), "step", 8))))
+    return failure();
   return verifyWaits(op);
 }
 

@@ -213,8 +213,14 @@ struct Differentiate : graph::impl::DifferentiatePassBase<Differentiate> {
                    ? writeGradients(forward)
                    : TrainingStep(forward, *chosen, microbatches, scaleLoss, *numbers).write()))
       return failure();
-    if (!keepForward)
+    if (!keepForward) {
       function->erase();
+      return success();
+    }
+    // It is for evaluation.
+    for (Operation &op : llvm::make_early_inc_range(function->front()))
+      if (auto random = dyn_cast<RandomOpInterface>(op); random && random.lacksSeed())
+        random.removeRandomness();
     return success();
   }
 

@@ -81,10 +81,8 @@ LogicalResult StepFusion::collectArguments(func::FuncOp function) {
     if (!type)
       return function.emitError() << "input " << name << " must be a tensor, found "
                                   << argument.getType();
-    if (function == micro && microbatches > 1) {
-      if (type.getRank() == 0)
-        return function.emitError()
-               << "input " << name << " has no rows to deal to " << microbatches << " microbatches";
+    // A number is the same for all microbatches.
+    if (function == micro && microbatches > 1 && type.getRank() > 0) {
       SmallVector<int64_t> shape(type.getShape());
       shape[0] *= microbatches;
       type = RankedTensorType::get(shape, type.getElementType());
@@ -223,6 +221,9 @@ LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) 
       continue;
     }
     Operation *clone = builder.clone(op, mapping);
+    if (auto random = dyn_cast<RandomOpInterface>(clone);
+        random && microbatch >= 0 && microbatches > 1)
+      random.setMicrobatch(microbatch, microbatches);
     if (shared)
       *shared = clone->getResult(0);
   }

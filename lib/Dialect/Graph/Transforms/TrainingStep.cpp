@@ -23,7 +23,7 @@ namespace {
 constexpr StringLiteral kPrologue = "prologue", kMicro = "micro", kUpdate = "update",
                         kGradients = "gradients";
 constexpr StringLiteral kLossState = "step.loss", kNumberState = "step.number",
-                        kLabelCountState = "step.label_count";
+                        kSeed = "dropout_seed", kLabelCountState = "step.label_count";
 /// Keeps the clipping factor finite.
 constexpr double kClipEpsilon = 1e-6;
 
@@ -373,8 +373,28 @@ void markGradient(Value gradient, StringRef parameter) {
 }
 } // namespace
 
+void TrainingStep::drawBySeed(FunctionWriter &writer) {
+  Value seed, step;
+  for (Operation &op : writer.function.front()) {
+    auto random = dyn_cast<RandomOpInterface>(op);
+    if (!random || !random.lacksSeed())
+      continue;
+    if (!seed) {
+      Location loc = forward.function.getLoc();
+      auto type = RankedTensorType::get({}, builder.getI64Type());
+      NamedAttrList attributes;
+      attributes.set(CleaveDialect::kInputAttr, builder.getStringAttr(kSeed));
+      attributes.set(CleaveDialect::kDefaultAttr, builder.getF64FloatAttr(0.0));
+      seed = writer.addArgument(type, attributes.getDictionary(context), loc);
+      step = writer.addArgument(type, stateAttributes(kNumberState), loc);
+    }
+    random.setSeedAndStep(seed, step);
+  }
+}
+
 LogicalResult TrainingStep::writeMicro() {
   FunctionWriter writer(forward.function, kMicro);
+  drawBySeed(writer);
   Location loc = forward.function.getLoc();
   Value loss = writer.returned[forward.lossResult];
   OpBuilder body = writer.body();

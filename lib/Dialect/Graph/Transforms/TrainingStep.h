@@ -26,6 +26,8 @@ struct TrainedParameter {
 /// What gradients start from, where the loss is scaled.
 inline constexpr llvm::StringLiteral kLossScaleState = "step.loss_scale";
 
+class FunctionWriter;
+
 enum class Optimizer : uint8_t { AdamW, Sgd, SgdWithMomentum };
 
 /// What is differentiated: a function of one block, and its loss, a scalar of floats.
@@ -64,6 +66,8 @@ private:
   void addStates();
   llvm::LogicalResult writePrologue();
   llvm::LogicalResult writeMicro();
+  /// Random ops draw by the seed, an input, and the number of the step.
+  void drawBySeed(FunctionWriter &writer);
   void writeUpdate();
 
   mlir::Type computeTypeOf(const TrainedParameter &parameter) const;

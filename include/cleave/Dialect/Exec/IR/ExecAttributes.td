@@ -73,4 +73,23 @@ def Exec_TensorAttr : Exec_Attr<"Tensor", "tensor"> {
       "(`,` `default` `=` $defaultValue^)? `>`";
 }
 
+def Exec_DropoutAttr : Exec_Attr<"Dropout", "dropout"> {
+  let summary = "which weights of attention are dropped";
+  let description = [{
+    The schema has the exact meaning. `position` is that of the device's first weight; `strides` are those
+    of batch, query, KV head and group.
+
+    ```mlir
+    #exec.dropout<threshold = 429496730, site = 7, scale = 1.25 : f64, position = <coord 0, 512, mul>,
+                  strides = [1024, 64, 512, 256]>
+    ```
+  }];
+  let parameters = (ins "int64_t":$threshold, "int64_t":$site, "::mlir::FloatAttr":$scale,
+                        "::cleave::exec::ExprAttr":$position,
+                        ArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = "`<` `threshold` `=` $threshold `,` `site` `=` $site `,` `scale` `=` $scale `,` "
+                       "`position` `=` $position `,` `strides` `=` `[` $strides `]` `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // CLEAVE_DIALECT_EXEC_IR_EXECATTRIBUTES_TD

@@ -75,14 +75,16 @@ def Exec_GemmOp : Exec_Instruction<"gemm",
 
 class Exec_AttentionInstruction<string mnemonic, dag operands, string operandFormat, string reads,
                                 string writes> : Exec_Instruction<mnemonic,
-    !con(operands, (ins TypeAttr:$type, I64Attr:$batch, I64Attr:$sq, I64Attr:$skv,
+    !con(operands, (ins Optional<Exec_BufferType>:$seed, Optional<Exec_BufferType>:$step, TypeAttr:$type, I64Attr:$batch, I64Attr:$sq, I64Attr:$skv,
          I64Attr:$kv_heads, I64Attr:$groups, I64Attr:$d, I64Attr:$dv, F64Attr:$scale,
          UnitAttr:$causal, OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap,
-         OptionalAttr<Exec_ExprAttr>:$query_offset, OptionalAttr<Exec_ExprAttr>:$skv_valid)),
-    operandFormat # " `:` $type `batch` $batch `sq` $sq `skv` $skv `kv_heads` $kv_heads "
+         OptionalAttr<Exec_ExprAttr>:$query_offset, OptionalAttr<Exec_ExprAttr>:$skv_valid,
+         OptionalAttr<Exec_DropoutAttr>:$dropout)),
+    operandFormat # " (`seed` $seed^)? (`step` $step^)? `:` $type `batch` $batch `sq` $sq `skv` $skv `kv_heads` $kv_heads "
     "`groups` $groups `d` $d `dv` $dv `scale` $scale (`causal` $causal^)? (`window` $window^)? "
-    "(`softcap` $softcap^)? (`query_offset` $query_offset^)? (`skv_valid` $skv_valid^)?",
-    reads, writes, [AttrSizedOperandSegments]>;
+    "(`softcap` $softcap^)? (`query_offset` $query_offset^)? (`skv_valid` $skv_valid^)? "
+    "(`dropout` $dropout^)?",
+    reads # " if (getSeed()) values.append({getSeed(), getStep()});", writes, [AttrSizedOperandSegments]>;
 
 def Exec_AttentionOp : Exec_AttentionInstruction<"attention",
     (ins Exec_BufferType:$q, Exec_BufferType:$k, Exec_BufferType:$v, Exec_BufferType:$out,
@@ -93,7 +95,8 @@ def Exec_AttentionOp : Exec_AttentionInstruction<"attention",
   let description = [{
     q is [batch, sq, kv_heads, groups, d], k [batch, skv, kv_heads, d], v [batch, skv, kv_heads, dv] and
     out [batch, sq, kv_heads, groups, dv], row-major. Keys from `skv_valid` on are padding. `lse`
-    receives the log of the sum of exponentials, f32 [batch, kv_heads, groups, sq].
+    receives the log of the sum of exponentials, f32 [batch, kv_heads, groups, sq]. With `dropout`, weights
+    are dropped by `seed` and `step`, i64 each.
   }];
 }
 

@@ -81,6 +81,11 @@ def DifferentiatePass : Pass<"cleave-differentiate", "::mlir::ModuleOp"> {
     With `scale-loss` the gradients start from the state `step.loss_scale` (kind "optimizer") instead of
     1, so that they are as many times too large: `cleave-loss-scaling` divides them by it and keeps it.
 
+    Ops that draw random numbers in training and have no seed (`graph.dropout`, dropout of
+    `graph.attention`) draw in `micro` by the input `dropout_seed`, of i64, 0 where it is not given, and
+    by `step.number`. In the forward function that is kept they are removed, and with `form=gradients`
+    they stay as they are, so that nothing is dropped.
+
     With `form=gradients` there is one function, `@gradients`, with the forward function's arguments:
     it gives the loss and, as output `grad.NAME`, the gradient of each parameter.
 
@@ -158,7 +163,8 @@ def FuseStepPass : Pass<"cleave-fuse-step", "::mlir::ModuleOp"> {
     `@micro` in order, then the update. States of kind "gradient" and "accumulator" become values; the
     others are read and updated by the entry, optimizer states without a checkpoint. Inputs of `@micro`
     get `microbatches` times the rows; row r of microbatch i is row r * microbatches + i, so that no row
-    leaves the device that has it. Partial sums that microbatches add stay partial until the last: the
+    leaves the device that has it. Random ops draw by the rows of the whole batch. Scalar inputs are the
+    same for all microbatches. Partial sums that microbatches add stay partial until the last: the
     placement of reductions sees all of them.
 
     ```mlir
