@@ -90,6 +90,8 @@ private:
   void addIndexing();
   void addIntegers();
   void addRandomNumbers();
+  void addDropout();
+  graph::DropoutAttr randomDropout();
   mlir::Value integerOf(llvm::ArrayRef<int64_t> shape, mlir::Type type);
   mlir::Value integerBinary(mlir::Value x, mlir::Value y);
   mlir::Value predicateOf(llvm::ArrayRef<int64_t> shape, mlir::Type integerType);

@@ -84,6 +84,12 @@ void Generator::addAttentionBlock() {
     softcap = 5.0;
   // Scores are tamed, so that the softmax does not turn rounding into steps.
   Value o = p.make<AttentionOp>(p.tanh(q), p.tanh(k), v, 0.5, random.chance(70), window, softcap);
+  if (random.chance(25)) {
+    auto attention = o.getDefiningOp<AttentionOp>();
+    attention.setDropoutAttr(randomDropout());
+    Type scalar = b.getI64Type();
+    attention.setSeedAndStep(argument({}, scalar).value, argument({}, scalar).value);
+  }
   Value weight = pickShape({embed, kv, groups, valueDim}).value;
   Value out = product(o, weight, {2, 3, 4}, {1, 2, 3});
   keep(p.add(x, p.tanh(out)), bound + 1);

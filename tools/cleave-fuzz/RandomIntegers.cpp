@@ -115,3 +115,22 @@ void Generator::addRandomNumbers() {
   Value numbers = RngOp::create(b, p.loc, type, distribution, seed, step, random.below(1000));
   keep(p.convert(numbers, floatType()), 6);
 }
+
+DropoutAttr Generator::randomDropout() {
+  return DropoutAttr::get(b.getContext(), random.pick<double>({0.1, 0.5, 0.75}),
+                          random.below(1000));
+}
+
+void Generator::addDropout() {
+  auto [x, bound] = pickValue();
+  DropoutAttr dropout = randomDropout();
+  if (random.chance(20) && rankOf(x) > 0) { // a part of something larger
+    SmallVector<int64_t> strides;
+    for (unsigned d = 0; d < rankOf(x); ++d)
+      strides.push_back(random.below(200));
+    dropout = dropout.withPositions(random.below(1000), strides);
+  }
+  Type scalar = b.getI64Type();
+  Value seed = argument({}, scalar).value, step = argument({}, scalar).value;
+  keep(p.make<DropoutOp>(x, seed, step, Value(), dropout), bound * dropout.getScale());
+}

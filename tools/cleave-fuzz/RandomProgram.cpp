@@ -453,7 +453,7 @@ void Generator::addOp(int64_t index) {
     break;
   case 24:
   case 25:
-    random.chance(80) ? addIntegers() : addRandomNumbers();
+    random.chance(65) ? addIntegers() : random.chance(50) ? addRandomNumbers() : addDropout();
     break;
   default:
     addSumOfProducts();

@@ -321,7 +321,8 @@ const Damage kDamages[] = {
        *grad.dk = *grad.dvalue;
      },
      "the results overlap"},
-    {"dropout seed", [](auto &b) { dropout(b).seed->mutate_bytes(4); }, "and is an I64"},
+    {"dropout seed", [](auto &b) { *dropout(b).seed = ref(fb::Region::Scratch, 0, 4); },
+     "and is an I64"},
     {"dropout step", [](auto &b) { dropout(b).step.reset(); }, "operand step is missing"},
     {"dropout scale", [](auto &b) { dropout(b).scale = 0.0 / 0.0; }, "the scale of dropout is nan"},
     {"dropout stride", [](auto &b) { dropout(b).query_stride = 96; },
