@@ -25,8 +25,10 @@ class Llama:
     """The model of a config.json with any number of layers, on a mesh of dp x tp.
 
     given="inputs": parameters and tokens carry shardings. given="strategy": activations are
-    constrained as well, where Megatron's layout says so.
+    constrained as well, where Megatron's layout says so. With `scan` set, layers are one loop over
+    stacked weights, as who writes for short compile times has them, instead of a copy each.
     """
+    scan = False
 
     def __init__(self, model, layers, dp, tp, given, dtype=jnp.bfloat16):
         c = json.loads((MODELS / model / "config.json").read_text())
@@ -74,8 +76,12 @@ class Llama:
         angle = jnp.arange(ids.shape[1])[:, None] * frequency
         cos, sin = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
         x = self.constrain(p["embedding"][ids], "dp", None, None)
-        for layer in p["layers"]:
-            x = self.layer(layer, x, cos, sin)
+        if self.scan:
+            x, _ = jax.lax.scan(lambda x, layer: (self.layer(layer, x, cos, sin), None), x,
+                                p["layers"])
+        else:
+            for layer in p["layers"]:
+                x = self.layer(layer, x, cos, sin)
         logits = (self.norm(x, p["norm"]) @ p["head"]).astype(jnp.float32)
         logits = self.constrain(logits, "dp", None, "tp")
         picked = jnp.take_along_axis(logits[:, :-1], labels[:, 1:, None], -1)[..., 0]
@@ -97,7 +103,10 @@ class Llama:
         of = lambda *shape: jax.ShapeDtypeStruct(shape, dtype)
         layer = dict(norm1=of(h), norm2=of(h), q=of(h, h), k=of(h, kv), v=of(h, kv), o=of(h, h),
                      gate=of(h, f), up=of(h, f), down=of(f, h))
-        params = dict(embedding=of(self.vocab, h), layers=[layer] * self.layers, norm=of(h),
+        layers = [layer] * self.layers
+        if self.scan:
+            layers = {name: of(self.layers, *w.shape) for name, w in layer.items()}
+        params = dict(embedding=of(self.vocab, h), layers=layers, norm=of(h),
                       head=of(h, self.vocab))
         spec = self.placement()
         tokens = jax.ShapeDtypeStruct((batch, sequence), jnp.int32)
@@ -114,7 +123,10 @@ class Llama:
     def placement(self):
         placed = dict(norm1=P(), norm2=P(), q=COLUMN, k=COLUMN, v=COLUMN, o=ROW, gate=COLUMN,
                       up=COLUMN, down=ROW)
-        return dict(embedding=ROW, layers=[placed] * self.layers, norm=P(), head=COLUMN)
+        layers = [placed] * self.layers
+        if self.scan:
+            layers = {name: P(None, *spec) for name, spec in placed.items()}
+        return dict(embedding=ROW, layers=layers, norm=P(), head=COLUMN)
 
     def shardings(self, specs):
         return jax.tree.map(lambda s: NamedSharding(self.mesh, s), specs,

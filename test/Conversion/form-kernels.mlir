@@ -267,3 +267,41 @@ func.func @dropout(%x: !act, %y: !act, %w: tensor<64xf32>, %wd: tensor<64x64xf32
   %p1 = graph.dot_general %n1, %wd contract [2] x [1] : (!act, tensor<64x64xf32>) -> !act
   return %h1, %p1 : !act, !act
 }
+
+// -----
+
+// What is cheap to make of one large tensor is made again instead of stored, and kernels that read
+// the same two tensors are one.
+
+// CHECK-LABEL: exec.kernel @silu_multiply_0(
+// CHECK-SAME:    -> tensor<64x1024xf32>
+// CHECK-LABEL: exec.kernel @silu_multiply_logistic_1(
+// CHECK-SAME:    -> (tensor<64x1024xf32>, tensor<64x1024xf32>)
+// CHECK-NOT:   exec.kernel
+// CHECK-LABEL: func.func @gate
+// CHECK:         %[[H:.*]] = exec.invoke @silu_multiply_0(%arg0, %arg1)
+// CHECK:         %[[D:.*]] = graph.dot_general %[[H]]
+// CHECK:         exec.invoke @silu_multiply_logistic_1(
+func.func @gate(%g: tensor<64x1024xf32>, %u: tensor<64x1024xf32>, %w: tensor<1024x1024xf32>)
+    -> (tensor<64x1024xf32>, tensor<64x1024xf32>) {
+  %0 = graph.silu %g : tensor<64x1024xf32>
+  %1 = graph.multiply %0, %u : tensor<64x1024xf32>
+  %2 = graph.dot_general %1, %w contract [1] x [0] : (tensor<64x1024xf32>, tensor<1024x1024xf32>) -> tensor<64x1024xf32>
+  %3 = graph.multiply %2, %0 : tensor<64x1024xf32>
+  %4 = graph.multiply %2, %u : tensor<64x1024xf32>
+  %5 = graph.logistic %g : tensor<64x1024xf32>
+  %6 = graph.multiply %4, %5 : tensor<64x1024xf32>
+  return %3, %6 : tensor<64x1024xf32>, tensor<64x1024xf32>
+}
+
+// -----
+
+// A sum over leading dimensions makes what it alone reads.
+
+// CHECK-LABEL: exec.kernel @multiply_reduce_0(
+// CHECK-NOT:   exec.kernel
+func.func @columns(%x: tensor<64x1024xf32>, %y: tensor<64x1024xf32>) -> tensor<1024xf32> {
+  %0 = graph.multiply %x, %y : tensor<64x1024xf32>
+  %1 = graph.reduce sum %0 dims [0] : tensor<64x1024xf32> -> tensor<1024xf32>
+  return %1 : tensor<1024xf32>
+}

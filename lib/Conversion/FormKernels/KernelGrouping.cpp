@@ -17,6 +17,11 @@ namespace cleave {
 
 /// Ops of one kernel: machine code is not made in linear time.
 static constexpr size_t kMostOps = 128;
+/// Smaller values are stored without a second thought.
+static constexpr int64_t kLeastRepeatedBits = 1 << 15;
+static constexpr unsigned kMostRepeatedCost = 12;
+/// Kernels to look at that read the same tensor.
+static constexpr size_t kMostSiblings = 4;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -24,13 +29,18 @@ static int64_t bits(Value value) {
   return typeOf(value).getNumElements() * typeOf(value).getElementType().getIntOrFloatBitWidth();
 }
 
-/// Operands that a kernel reads at other positions than those it computes at: they must be in
-/// memory.
+/// Operands that a kernel reads at other positions than those it computes at, or again and again:
+/// they must be in memory.
 static SmallVector<Value> gatheredOperands(Operation *op) {
   if (auto embedding = dyn_cast<graph::EmbeddingOp>(op))
     return {embedding.getTable()};
+  if (isa<graph::DotGeneralOp, graph::GatherOp, graph::ScatterAddOp, graph::EmbeddingGradOp>(op))
+    return llvm::to_vector(llvm::make_filter_range(
+        op->getOperands(), [](Value v) { return isa<RankedTensorType>(v.getType()); }));
   return {};
 }
+
+static KernelLoops loopsOf(Operation *op);
 
 //===-- roles --------------------------------------------------------------------------------===//
 
@@ -87,7 +97,45 @@ static bool feedsDisjointSlices(Operation *op) {
   return used <= bits(op->getResult(0));
 }
 
-OpRole KernelGrouping::classify(Operation *op) const {
+/// What computing an element again costs beside a sum, for ops that may be; 0 for others.
+static unsigned costOfRepeating(Operation *op) {
+  if (isa<graph::AddOp, graph::SubtractOp, graph::MultiplyOp, graph::NegateOp, graph::AbsOp,
+          graph::MaximumOp, graph::MinimumOp, graph::SelectOp, graph::ReluOp, graph::ConvertOp>(op))
+    return 1;
+  if (isa<graph::DivideOp, graph::SqrtOp, graph::RsqrtOp>(op))
+    return 2;
+  if (isa<graph::ExpOp, graph::TanhOp, graph::LogisticOp, graph::SiluOp, graph::GeluOp>(op))
+    return 8;
+  return 0;
+}
+
+/// An elementwise op of one tensor, beside much smaller ones: its users read that tensor instead of
+/// the result, and nothing is stored. So is what only a sum over leading dimensions reads, which
+/// takes each element once.
+bool KernelGrouping::isRepeatable(Operation *op) {
+  unsigned cost = costOfRepeating(op);
+  if (cost == 0 || bits(op->getResult(0)) < kLeastRepeatedBits)
+    return false;
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp(); source && roleOf(source) == OpRole::Inlined)
+      cost += costs_.lookup(source);
+  if (cost > kMostRepeatedCost)
+    return false;
+  costs_[op] = cost;
+  llvm::SetVector<Value> leaves;
+  for (Value operand : op->getOperands())
+    collectLeaves(operand, leaves);
+  int64_t size = bits(op->getResult(0));
+  auto isLarge = [&](Value leaf) { return bits(leaf) > size / 8; };
+  if (llvm::any_of(leaves, [&](Value leaf) { return isLarge(leaf) && bits(leaf) > size; }))
+    return false;
+  if (llvm::count_if(leaves, isLarge) <= 1)
+    return true;
+  auto reduce = op->hasOneUse() ? dyn_cast<graph::ReduceOp>(*op->user_begin()) : graph::ReduceOp();
+  return reduce && loopsOf(reduce).isClosed;
+}
+
+OpRole KernelGrouping::classify(Operation *op) {
   if (isa_and_present<arith::ArithDialect>(op->getDialect()) || isa<DeviceCoordOp>(op))
     return OpRole::Index;
   if (isa<graph::BroadcastOp>(op) || free_.contains(op) || feedsDisjointSlices(op))
@@ -115,7 +163,7 @@ OpRole KernelGrouping::classify(Operation *op) const {
     return isMatrixProduct(dot) ? OpRole::Barrier : OpRole::Fusible;
   if (isa_and_present<graph::GraphDialect>(op->getDialect()) &&
       !isa<graph::AttentionOp, graph::AttentionGradOp>(op))
-    return OpRole::Fusible;
+    return isRepeatable(op) ? OpRole::Inlined : OpRole::Fusible;
   return OpRole::Barrier;
 }
 
@@ -145,15 +193,18 @@ int KernelGrouping::addNode(Operation *op, unsigned level, bool isKernel) {
 }
 
 void KernelGrouping::collectLeaves(Value value, llvm::SetVector<Value> &leaves) const {
-  if (value.getType().isIndex())
-    return;
-  Operation *op = value.getDefiningOp();
-  if (!op || roleOf(op) != OpRole::Inlined) {
-    leaves.insert(value);
-    return;
+  SmallVector<Value> work = {value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (next.getType().isIndex())
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!op || roleOf(op) != OpRole::Inlined)
+      leaves.insert(next);
+    else if (seen.insert(op).second)
+      llvm::append_range(work, llvm::reverse(op->getOperands()));
   }
-  for (Value operand : op->getOperands())
-    collectLeaves(operand, leaves);
 }
 
 llvm::SetVector<Value> KernelGrouping::leavesOf(Operation *op) const {
@@ -328,6 +379,54 @@ void KernelGrouping::placeFusible(Operation *op) {
   noteUse(leaves, id);
 }
 
+/// Makes one kernel of two that read two large tensors alike, so that these are read once.
+void KernelGrouping::mergeSiblings() {
+  llvm::DenseMap<Value, SmallVector<int, 2>> readers;
+  for (size_t number = 0; number < nodes_.size(); ++number) {
+    int id = number;
+    if (nodes_[id].merged >= 0 || !nodes_[id].isKernel || nodes_[id].loops.isClosed)
+      continue;
+    int64_t size = 0;
+    llvm::SetVector<Value> leaves;
+    for (Operation *op : nodes_[id].ops) {
+      size = std::max(size, bits(op->getResult(0)));
+      for (Value leaf : leavesOf(op))
+        if (nodeOf(leaf) != id)
+          leaves.insert(leaf);
+    }
+    leaves.remove_if([&](Value leaf) { return 2 * bits(leaf) < size; });
+    llvm::SmallMapVector<int, unsigned, 4> shared;
+    for (Value leaf : leaves) {
+      llvm::SmallSetVector<int, kMostSiblings> once;
+      for (int reader : readers[leaf])
+        if (once.insert(resolve(reader)))
+          ++shared[resolve(reader)];
+    }
+    for (auto [other, count] : shared) {
+      KernelNode &node = nodes_[id], &sibling = nodes_[other];
+      unsigned level = std::max(node.level, sibling.level);
+      std::optional<KernelLoops> loops = combine(sibling.loops, node.loops);
+      if (count < 2 || node.half != sibling.half || !loops || level >= node.lowestUser ||
+          level >= sibling.lowestUser || node.ops.size() + sibling.ops.size() > kMostOps)
+        continue;
+      sibling.merged = id;
+      node.loops = *loops;
+      node.level = level;
+      node.lowestUser = std::min(node.lowestUser, sibling.lowestUser);
+      node.position = std::max(node.position, sibling.position);
+      llvm::append_range(node.ops, sibling.ops);
+      sibling.ops.clear();
+      break;
+    }
+    for (Value leaf : leaves) {
+      SmallVector<int, 2> &known = readers[leaf];
+      known.push_back(id);
+      if (known.size() > kMostSiblings)
+        known.erase(known.begin());
+    }
+  }
+}
+
 /// Numbers the halves of a training step: forward, backward, forward of the next microbatch, and at
 /// last the update. A few ops without a mark between marked ones are masks and the like.
 static std::vector<unsigned> halvesOf(Block &block) {
@@ -368,6 +467,7 @@ KernelGrouping::KernelGrouping(func::FuncOp function) {
     else if (role == OpRole::Barrier || role == OpRole::View)
       placeBarrier(&op);
   }
+  mergeSiblings();
   for (KernelNode &node : nodes_)
     llvm::sort(node.ops, [&](Operation *a, Operation *b) {
       return positions_.lookup(a) < positions_.lookup(b);

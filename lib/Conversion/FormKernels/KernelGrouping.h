@@ -63,7 +63,8 @@ public:
 
 private:
   int resolve(int id) const;
-  OpRole classify(mlir::Operation *op) const;
+  OpRole classify(mlir::Operation *op);
+  bool isRepeatable(mlir::Operation *op);
   bool isFree(mlir::Operation *op) const;
   void placeBarrier(mlir::Operation *op);
   void placeFusible(mlir::Operation *op);
@@ -74,6 +75,7 @@ private:
   void materialize(mlir::Value value);
   unsigned levelAbove(const llvm::SetVector<mlir::Value> &leaves, llvm::ArrayRef<int> except) const;
   void noteUse(const llvm::SetVector<mlir::Value> &leaves, int user);
+  void mergeSiblings();
   int addNode(mlir::Operation *op, unsigned level, bool isKernel);
 
   llvm::DenseMap<mlir::Operation *, OpRole> roles_;
@@ -82,6 +84,7 @@ private:
   unsigned half_ = 0; ///< that is being placed
   llvm::DenseMap<mlir::Operation *, int> nodeOf_;
   std::vector<KernelNode> nodes_;
+  llvm::DenseMap<mlir::Operation *, unsigned> costs_; ///< of computing an inlined element again
 };
 
 } // namespace cleave

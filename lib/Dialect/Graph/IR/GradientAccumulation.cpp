@@ -5,6 +5,7 @@
 
 #include "cleave/Dialect/Graph/IR/GradientAccumulation.h"
 
+#include "PaddedParts.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
 #include "cleave/Dialect/Cleave/IR/StateOfValue.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
@@ -128,6 +129,8 @@ LogicalResult GradientAccumulation::run(const Hooks &hooks) {
         completedBy[op].push_back(operand);
   auto complete = [&](Value value) {
     Value gradient = gradientOf(value);
+    if (gradient)
+      gradients[value] = gradient = concatenatePaddedParts(builder, gradient);
     if (gradient && dependent.contains(value) && hooks.complete)
       hooks.complete(value, gradient);
     return gradient;
