@@ -21,8 +21,8 @@ void attentionGradFoldAvx512(const float *, int, int, float *, float *);
 void attentionGradDifferentiateAvx2(float *, float *, int, int, int, float, float, float, float);
 void attentionGradDifferentiateAvx512(float *, float *, int, int, int, float, float, float, float);
 
-void attentionGradMaskAvx2(const DropoutDraw &, uint64_t, int, float *);
-void attentionGradMaskAvx512(const DropoutDraw &, uint64_t, int, float *);
+void attentionGradMaskAvx2(const DropoutDraw &, uint64_t, int, int, float *);
+void attentionGradMaskAvx512(const DropoutDraw &, uint64_t, int, int, float *);
 void attentionGradDropAvx2(float *, const float *, int, int);
 void attentionGradDropAvx512(float *, const float *, int, int);
 
@@ -235,7 +235,7 @@ private:
         const bool drops = draw_.threshold != 0;
         if (drops) {
           (avx512_ ? attentionGradMaskAvx512 : attentionGradMaskAvx2)(
-              draw_, positionOf(group, first + i) + uint64_t(key), int(keys), mask_);
+              draw_, positionOf(group, first + i) + uint64_t(key), low, high, mask_);
           drop(gradient, low, high);
         }
         (avx512_ ? attentionGradDifferentiateAvx512

@@ -98,14 +98,16 @@ void CLEAVE_ROWS_NAME(Differentiate)(float *s, float *dp, int n, int first, int 
     s[i] = dp[i] = 0;
 }
 
-/// mask[j], for `n` keys from a position on: 0 for those that are dropped, else the draw's scale.
-/// There is room for n rounded up to a multiple of 64.
-void CLEAVE_ROWS_NAME(Mask)(const DropoutDraw &draw, uint64_t position, int n, float *mask) {
-  for (int first = 0; first < n; first += kDropoutKeys) {
+/// mask[j], for keys in [first, last) of those from a position on: 0 for those that are dropped,
+/// else the draw's scale. There is room for `last` rounded up to a multiple of 64; others may be
+/// anything.
+void CLEAVE_ROWS_NAME(Mask)(const DropoutDraw &draw, uint64_t position, int first, int last,
+                            float *mask) {
+  for (int block = first / kDropoutKeys * kDropoutKeys; block < last; block += kDropoutKeys) {
     uint32_t words[kDropoutKeys];
-    drawWords(draw, position + uint64_t(first), words);
+    drawWords(draw, position + uint64_t(block), words);
     for (int j = 0; j < kDropoutKeys; ++j)
-      mask[first + j] = words[j] < draw.threshold ? 0.0f : draw.scale;
+      mask[block + j] = words[j] < draw.threshold ? 0.0f : draw.scale;
   }
 }
 

@@ -336,11 +336,13 @@ void softmaxTile(const Work &work, int64_t row, int64_t rows, const Range *seen,
 }
 
 /// Zeros the dropped weights of the tile's rows; those of keys that are not seen may be anything.
-void dropTile(const AttentionItem &item, const Work &work, int64_t row, int64_t rows,
-              int64_t first) {
+void dropTile(const AttentionItem &item, const Work &work, int64_t row, int64_t rows, int64_t first,
+              const Range *seen) {
   static_assert(kKeyBlock == kDropoutKeys);
   uint32_t words[kDropoutKeys];
   for (int64_t r = 0; r < rows; ++r) {
+    if (seen[r].first >= seen[r].last)
+      continue;
     uint64_t query = uint64_t((row + r) / item.groups), group = uint64_t((row + r) % item.groups);
     drawWords(item.dropout,
               item.dropoutPosition + query * item.dropoutQueryStride +
@@ -385,7 +387,7 @@ void tileAgainstBlock(const AttentionItem &item, const Work &work, int64_t row, 
   float scale[kLanes > kTileRows ? kLanes : kTileRows];
   softmaxTile(work, row, rows, seen, firstVec, lastVec, softcap, scale);
   if (item.dropout.threshold)
-    dropTile(item, work, row, rows, first);
+    dropTile(item, work, row, rows, first, seen);
 
   float *o = work.o + row * work.oStride;
   if (!alike && !work.valuesFinite)
