@@ -9,6 +9,7 @@
   divide, and microbatches; another seed, and another step, drop other elements.
 - Runs: a run that is resumed, under the same mesh, is the uninterrupted run bit by bit, and under
   another one within rounding.
+- Costs: a step with dropout sends and keeps what one without does, beside the seed.
 - `cleave verify`: such a step against the float64 interpreter.
 """
 import argparse
@@ -108,9 +109,9 @@ class Check:
         kept = sum(x != 0 for x in tensors["weights"]) / len(tensors["weights"])
         self.expect(abs(kept - 0.5) < 0.05, f"a rate of 0.5 keeps {kept} of 2400 weights")
 
-    def compile(self, model, mesh, name, *more):
+    def compile(self, model, mesh, name, *more, rate=0.2):
         program = self.folder / (name + ".cleave")
-        self.run("compile", self.data / model, "--entry", "train_step", "--dropout", 0.2, "--batch", 8,
+        self.run("compile", self.data / model, "--entry", "train_step", "--dropout", rate, "--batch", 8,
                  "--seq", 16, "-o", program, "--mesh", *mesh.split(), *more)
         return program
 
@@ -142,8 +143,23 @@ class Check:
         report = self.run("verify", self.folder / f"{model}-3.cleave", "--weights", self.data / model)
         self.expect("in float64" in report, f"{model}: verify did not use the oracle")
 
+    def costs(self, model):
+        for mesh in ("tp=2 --sequence-parallel", "dp=2,tp=2 --zero 3 --microbatches 2"):
+            found = []
+            for rate in (0, 0.2):
+                program = self.compile(model, mesh, "cost", rate=rate)
+                report = json.loads(self.run("inspect", program, "--json"))
+                entry = next(e for e in report["entries"] if e["name"] == "train_step")
+                found.append((sum(c["ring_bytes"] for c in entry["collectives"]),
+                              entry["memory_per_device"]["total"]))
+            (sent, memory), (sent_more, memory_more) = found
+            self.expect(sent == sent_more, f"dropout under {mesh} sends {sent_more} and not {sent}")
+            # A seed of 64 bytes, and what memory packing makes of other kernels.
+            self.expect(memory_more <= 1.01 * memory + 64,
+                        f"dropout under {mesh} takes {memory_more} bytes and not {memory}")
+
     def resume(self, model):
-        """Data of one batch and steps that change nothing show what the masks do."""
+        """The last steps change nothing: what differs between them are the masks."""
         start = ["--weights", self.data / model, "--lr", 1e-3, "--seed", 5]
         program = self.compile(model, "dp=2,tp=2", "whole", "--zero", 1)
         whole = self.train(program, model, 4, "whole", *start)
@@ -176,6 +192,7 @@ def main():
         check.masks()
         check.steps("gpt2")
         check.steps("llama-gqa")
+        check.costs("gpt2")
         check.resume("gpt2")
     if check.failures:
         raise SystemExit(f"{check.failures} failed")
