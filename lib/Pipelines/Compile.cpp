@@ -4,6 +4,8 @@
 #include "cleave/Pipelines/Compile.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
+#include "cleave/Dialect/Cleave/IR/Recipe.h"
+#include "cleave/Dialect/Exec/IR/ExecOps.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Import/HuggingFace/ImportHuggingFace.h"
 #include "cleave/Import/Mlir/ImportMlir.h"
@@ -11,6 +13,7 @@
 #include "cleave/Target/Executable/Executable.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -26,6 +29,17 @@ static uint64_t tokenLimit(ModuleOp module) {
     limit = limit ? std::min(limit, rows) : rows;
   });
   return limit;
+}
+
+/// Makes the program compute something else.
+static void breakReduction(ModuleOp module) {
+  module.walk([](exec::CollectiveOp op) {
+    std::optional<ReductionAttr> reduction = op.getReduction();
+    if (!reduction || reduction->getValue() != Reduction::Sum)
+      return WalkResult::advance();
+    op.setReductionAttr(ReductionAttr::get(op.getContext(), Reduction::Max));
+    return WalkResult::interrupt();
+  });
 }
 
 /// Declares the mesh of the command line, or checks that the module brings its own.
@@ -85,6 +99,7 @@ LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileO
     llvm::raw_string_ostream os(source);
     module->print(os, OpPrintingFlags().enableDebugInfo(false));
   }
+  (*module)->removeAttr(kRecipeAttr);
   if (failed(addMesh(*module, options.mesh)))
     return failure();
 
@@ -97,6 +112,8 @@ LogicalResult cleave::compileModule(OwningOpRef<ModuleOp> module, const CompileO
   if (failed(buildPhases(pm, options.phases, Phase::Plan, options.phases.last)) ||
       failed(pm.run(*module)))
     return failure();
+  if (options.wrongReduction)
+    breakReduction(*module);
   if (options.phases.last == Phase::Write) {
     ExecutableOptions writer;
     writer.tokenLimit = limit;
@@ -136,6 +153,7 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
     if (options.dropout)
       return emitError(loc, "--dropout is for Hugging Face models; a .mlir program drops what its "
                             "graph.dropout and graph.attention ops say");
+    (*module)->removeAttr(kRecipeAttr); // Of another program, which this one was written after.
   } else {
     HuggingFaceOptions hf;
     if (options.batch % options.phases.microbatches)
@@ -144,6 +162,7 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
                                 llvm::Twine(options.phases.microbatches) + " microbatches");
     hf.batch = options.batch / options.phases.microbatches;
     hf.sequence = options.sequence;
+    hf.config = options.config;
     hf.elementType = options.elementType;
     hf.dropout = options.dropout.value_or(DropoutOption());
     llvm::Expected<ImportedModel> imported = importHuggingFace(options.model, hf, context);
@@ -156,6 +175,12 @@ LogicalResult cleave::compile(MLIRContext *context, const CompileOptions &option
           "dropout is off, while the model's configuration has " + imported->dropoutOfConfig +
           " for training: --dropout config turns it on, --dropout 0 says that "
           "it is off");
+    Recipe recipe{options.arguments, std::move(imported->config), options.phases.strategyText};
+    // A file that cannot be read is an error of the pass that needs it.
+    if (const std::string &file = options.phases.strategyFile; !file.empty())
+      if (auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true))
+        recipe.strategy = (*text)->getBuffer().str();
+    setRecipe(*module, recipe);
   }
   return compileModule(std::move(module), options, result);
 }

@@ -75,7 +75,8 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
   case Phase::Partition:
     return "func.func(cleave-verify-resharded,cleave-partition)";
   case Phase::Merge:
-    return "func.func(cleave-merge-collectives)";
+    return "func.func(cleave-merge-collectives{small-bytes=" +
+           std::to_string(options.combineBytes) + "})";
   case Phase::Overlap:
     return options.overlap ? "func.func(cleave-overlap-collectives{prefetch-bytes=" +
                                  std::to_string(options.prefetchBytes) + "})"
@@ -96,6 +97,7 @@ mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOption
       ApplyStrategyPassOptions strategy;
       strategy.sequenceParallel = options.sequenceParallel;
       strategy.strategyFile = options.strategyFile;
+      strategy.strategyText = options.strategyText;
       strategy.zero = options.zero;
       strategy.reshardAfterForward = options.reshardAfterForward;
       strategy.regatherActivations = options.regatherActivations;

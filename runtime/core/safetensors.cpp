@@ -3,6 +3,7 @@
 
 #include "core/safetensors.h"
 
+#include "absl/strings/str_split.h"
 #include "base/checked.h"
 #include "core/tensor.h"
 #include <algorithm>
@@ -160,6 +161,20 @@ Status SafetensorsFile::parse(std::span<const uint8_t> file) {
   return absl::OkStatus();
 }
 
+/// Whether a path of the index names something in its folder or in one below. A link there may
+/// point anywhere: download caches are built of such links.
+static bool staysInFolder(const std::string &path) {
+  if (path.empty() || path.front() == '/' || path.back() == '/')
+    return false;
+  for (char c : path)
+    if (static_cast<unsigned char>(c) < 0x20)
+      return false;
+  for (absl::string_view part : absl::StrSplit(path, '/'))
+    if (part == "." || part == "..")
+      return false;
+  return true;
+}
+
 StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::open(const std::string &folder) {
   std::unique_ptr<Checkpoint> checkpoint(new Checkpoint);
   checkpoint->folder_ = folder;
@@ -185,12 +200,10 @@ Status Checkpoint::readIndex(const std::string &path) {
       return absl::DataLossError(
           absl::StrCat("weight_map of '", printable(name), "' is not a file name"));
     std::string fileName = file.get<std::string>();
-    // A plain name can not lead out of the folder.
-    if (fileName.empty() || fileName == "." || fileName == ".." ||
-        fileName.find('/') != std::string::npos || fileName.find('\0') != std::string::npos)
+    if (!staysInFolder(fileName))
       return absl::InvalidArgumentError(
           absl::StrCat("weight_map of '", printable(name), "' is '", printable(fileName),
-                       "', which is not the name of a file in this folder"));
+                       "', which is not the name of a file in this folder or in one below"));
     fileNames_[name] = fileName;
   }
   return absl::OkStatus();

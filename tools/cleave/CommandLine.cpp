@@ -57,6 +57,9 @@ constexpr const char *kVerifyExamples = R"(Examples:
   cleave verify llama.cleave --weights ./llama --reference reference.safetensors
   cleave verify llama.cleave --interleavings 100
 
+A program that is too large for the float64 oracle is compared with its unsharded self as compiled, and
+the oracle checks a twin of it: a smaller model that is sharded alike, with the same collectives.
+
 Exit status: 0 the program computes what the unsharded one does, 1 it does not, 2 bad input.)";
 
 constexpr const char *kInspectExamples = R"(Examples:
@@ -213,6 +216,13 @@ void addCompile(CLI::App &app, CompileArgs &a) {
   c->add_option("--emit", a.emit, "With --stop-after: print the program there, as mlir")
       ->check(CLI::IsMember({"mlir"}));
   c->add_flag("--timing", a.timing, "Print the time of every pass to stderr");
+  // For tests of what finds wrong programs.
+  c->add_flag("--wrong-reduction", a.wrongReduction)->group("");
+  c->parse_complete_callback([c, &a] {
+    for (const char *name : {"--dtype", "--seq", "--batch"})
+      if (c->count(name))
+        a.sizeFlag = name;
+  });
   c->footer(kCompileExamples);
 }
 
@@ -336,8 +346,10 @@ void addVerify(CLI::App &app, VerifyArgs &a) {
                 "Random legal interleavings that must give the same bits")
       ->check(CLI::Range(int64_t(0), int64_t(100000)))
       ->capture_default_str();
-  c->add_option("--oracle-limit", a.oracleLimit,
-                "Largest estimate, in operations, for which the float64 oracle is run")
+  c->add_option(
+       "--oracle-limit", a.oracleLimit,
+       "Largest estimate, in operations, for which the float64 oracle is run; above it a smaller "
+       "twin of the program is what the oracle checks")
       ->capture_default_str();
   c->add_flag("--json", a.json, "Print the report as JSON");
   c->footer(kVerifyExamples);
@@ -370,6 +382,8 @@ bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLi
   addInspect(app, "explain", "Say for every collective what caused it", kExplainExamples,
              result.inspect);
 
+  for (int i = 2; i < argc; ++i)
+    result.compile.arguments.push_back(argv[i]);
   for (int i = 0; i < argc; ++i)
     result.text += (i ? " " : "") + std::string(i ? argv[i] : "cleave");
   exitCode = kSuccess;
@@ -403,4 +417,21 @@ bool cleave::tool::parseCommandLine(int argc, const char *const *argv, CommandLi
                    : name == "inspect" ? Command::Inspect
                                        : Command::Explain;
   return true;
+}
+
+std::optional<CompileArgs>
+cleave::tool::parseCompileArguments(const std::vector<std::string> &arguments) {
+  CLI::App app("", "cleave");
+  CompileArgs args;
+  addCompile(app, args);
+  std::vector<const char *> argv = {"cleave", "compile"};
+  for (const std::string &argument : arguments)
+    argv.push_back(argument.c_str());
+  try {
+    app.parse(int(argv.size()), argv.data());
+  } catch (const CLI::Error &) {
+    return std::nullopt;
+  }
+  args.arguments = arguments;
+  return args;
 }

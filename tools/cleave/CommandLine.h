@@ -37,6 +37,9 @@ struct CompileArgs {
   StepNumbers numbers;
   bool sequenceParallel = false, noOverlap = false, timing = false;
   bool reshardAfterForward = true, regatherActivations = false;
+  std::string sizeFlag;               ///< a flag that was given and is for Hugging Face models only
+  std::vector<std::string> arguments; ///< what all this was read from
+  bool wrongReduction = false;
 };
 
 struct RunArgs {
@@ -88,6 +91,9 @@ struct CommandLine {
 /// Parses argv. Returns true to go on; false to leave at once with `exitCode` (help was printed, or
 /// an error line was).
 bool parseCommandLine(int argc, const char *const *argv, CommandLine &result, int &exitCode);
+
+/// Parses what once followed `cleave compile`; nothing if this version does not understand it.
+std::optional<CompileArgs> parseCompileArguments(const std::vector<std::string> &arguments);
 
 } // namespace cleave::tool
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Commands.h"
+#include "CompileSettings.h"
 #include "Diagnostics.h"
 
 #include "cleave/Output/AtomicFile.h"
@@ -82,7 +83,7 @@ static std::string contradiction(const CompileArgs &args) {
   return "";
 }
 
-int cleave::tool::compileCommand(const CompileArgs &args, const std::string &commandText) {
+CompileOptions cleave::tool::compileOptionsOf(const CompileArgs &args) {
   CompileOptions options;
   options.model = args.model;
   options.mesh = args.mesh;
@@ -93,7 +94,8 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
                                               : ModelElementType::F32;
   options.nativeCpu = args.cpu == "native";
   options.timing = args.timing;
-  options.command = commandText;
+  options.arguments = args.arguments;
+  options.wrongReduction = args.wrongReduction;
   options.phases.sequenceParallel = args.sequenceParallel;
   options.phases.zero = args.zero;
   options.phases.prefetchBytes = args.prefetchBytes;
@@ -123,7 +125,15 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   }
   options.phases.strategyFile = args.strategyFile;
   options.phases.overlap = !args.noOverlap;
+  return options;
+}
 
+int cleave::tool::compileCommand(const CompileArgs &args, const std::string &commandText) {
+  CompileOptions options = compileOptionsOf(args);
+  options.command = commandText;
+  if (!args.sizeFlag.empty() && llvm::StringRef(args.model).ends_with(".mlir"))
+    return reportError("compile", args.sizeFlag + " goes with Hugging Face models: " + args.model +
+                                      " has its sizes and types written in it; leave the flag out");
   if (std::string error = contradiction(args); !error.empty())
     return reportError("compile", error);
   bool emitMlir = args.emit == "mlir";

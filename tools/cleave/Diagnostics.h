@@ -34,6 +34,17 @@ private:
   mlir::ScopedDiagnosticHandler handler_;
 };
 
+/// Runs `action` and takes the first error that it reports, for an error of the tool.
+template <typename Action>
+auto collectingError(mlir::MLIRContext *context, std::string &text, Action action) {
+  mlir::ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && text.empty())
+      text = diagnostic.str();
+    return mlir::success();
+  });
+  return action();
+}
+
 } // namespace cleave::tool
 
 #endif // CLEAVE_TOOLS_DIAGNOSTICS_H

@@ -3,6 +3,7 @@
 
 #include "Oracle.h"
 
+#include "Diagnostics.h"
 #include "RemoveShardings.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
@@ -66,20 +67,10 @@ cleave::tool::referenceOutputs(llvm::StringRef path, llvm::ArrayRef<cleave_tenso
 
 Oracle::Oracle() {
   registerAllDialects(registry_);
-  registerAllPasses();
+  static const bool registered = (registerAllPasses(), true);
+  (void)registered;
   context_ = std::make_unique<mlir::MLIRContext>(registry_, mlir::MLIRContext::Threading::DISABLED);
   context_->printOpOnDiagnostic(false);
-}
-
-/// Collects what `action` reports, for an error of the tool.
-template <typename Action>
-static auto collecting(mlir::MLIRContext *context, std::string &text, Action action) {
-  mlir::ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && text.empty())
-      text = diagnostic.str();
-    return mlir::success();
-  });
-  return action();
 }
 
 llvm::Expected<std::unique_ptr<Oracle>> Oracle::create(const Executable &executable,
@@ -90,7 +81,7 @@ llvm::Expected<std::unique_ptr<Oracle>> Oracle::create(const Executable &executa
     return makeError("the executable does not carry its source program, so nothing can be compared "
                      "with: give --reference");
   std::string text;
-  oracle->module_ = collecting(oracle->context_.get(), text, [&] {
+  oracle->module_ = collectingError(oracle->context_.get(), text, [&] {
     return mlir::parseSourceString<mlir::ModuleOp>(source, oracle->context_.get());
   });
   if (!oracle->module_)
@@ -206,8 +197,8 @@ Oracle::evaluate(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTensor
   if (!given)
     return given.takeError();
   std::string text;
-  auto results = collecting(context_.get(), text,
-                            [&] { return interpreter::interpretGlobal(function_, *given); });
+  auto results = collectingError(context_.get(), text,
+                                 [&] { return interpreter::interpretGlobal(function_, *given); });
   if (mlir::failed(results))
     return makeError("the float64 oracle failed: " + text);
   std::vector<std::vector<double>> outputs;
@@ -228,7 +219,7 @@ llvm::Expected<Executable> Oracle::compileUnsharded() {
   std::string text;
   mlir::OwningOpRef<mlir::ModuleOp> module(module_->clone());
   removeShardings(*module);
-  mlir::LogicalResult compiled = collecting(
+  mlir::LogicalResult compiled = collectingError(
       context_.get(), text, [&] { return compileModule(std::move(module), options, result); });
   if (mlir::failed(compiled))
     return makeError("the unsharded program does not compile: " + text);

@@ -7,6 +7,7 @@
 
 #include "Session.h"
 
+#include "cleave/Dialect/Cleave/IR/Recipe.h"
 #include "cleave/Interpreter/Interpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,6 +29,8 @@ public:
   static llvm::Expected<std::unique_ptr<Oracle>> create(const Executable &executable,
                                                         const std::string &entry);
 
+  /// How the program was made, if the executable says.
+  std::optional<Recipe> recipe() const { return getRecipe(*module_); }
   /// How many multiplications and additions the matrix products and attentions of the program are.
   double operations() const;
   /// Whether a value of the program is rounded to 16 bits.

@@ -83,24 +83,19 @@ int cleave::tool::runCommand(const RunArgs &args) {
   llvm::Expected<Executable> executable = Executable::load(args.executable);
   if (!executable)
     return fail(executable.takeError());
-  llvm::Expected<std::string> entry = executable->entry(args.entry);
-  if (!entry)
-    return fail(entry.takeError());
-  auto inputs = executable->tensors(CLEAVE_INPUT, *entry);
-  auto outputs = executable->tensors(CLEAVE_OUTPUT, *entry);
-  auto states = executable->tensors(CLEAVE_STATE, *entry);
-  if (!inputs || !outputs || !states)
-    return fail(llvm::joinErrors(inputs.takeError(),
-                                 llvm::joinErrors(outputs.takeError(), states.takeError())));
-  if (!states->empty() && args.weights.empty())
-    return reportError("run", args.executable + " has " + llvm::Twine(states->size()) +
+  llvm::Expected<Signature> signature = executable->signature(args.entry);
+  if (!signature)
+    return fail(signature.takeError());
+  if (!signature->states.empty() && args.weights.empty())
+    return reportError("run", args.executable + " has " + llvm::Twine(signature->states.size()) +
                                   " weights: give their folder with --weights");
 
   std::vector<HostTensor> given;
   if (args.inputs.empty()) {
-    given = randomInputs(*inputs, cleave_executable_token_limit(executable->get()), args.seed);
+    given = randomInputs(signature->inputs, cleave_executable_token_limit(executable->get()),
+                         args.seed);
   } else {
-    auto read = readInputs(args.inputs, *inputs, /*othersAllowed=*/false);
+    auto read = readInputs(args.inputs, signature->inputs, /*othersAllowed=*/false);
     if (!read)
       return fail(read.takeError());
     given = std::move(*read);
@@ -111,35 +106,27 @@ int cleave::tool::runCommand(const RunArgs &args) {
   options.interleave = args.interleave;
   options.poison = args.poison;
   options.profile = args.profile;
-  llvm::Expected<Session> session = Session::create(*executable, options);
+  llvm::Expected<Session> session = Session::start(
+      *executable, *signature,
+      {.inputs = given, .inputsFile = args.inputs, .weights = args.weights}, options);
   if (!session)
     return fail(session.takeError());
-  if (!states->empty())
-    if (llvm::Error error = session->loadWeights(args.weights))
-      return fail(std::move(error));
-  for (const HostTensor &tensor : given)
-    if (llvm::Error error = session->setInput(*entry, tensor))
-      return fail(inFile(args.inputs, std::move(error)));
 
   double best = 0;
   for (int64_t i = 0; i < args.repeat; ++i) {
     auto start = std::chrono::steady_clock::now();
-    if (llvm::Error error = session->run(*entry))
+    if (llvm::Error error = session->run(signature->entry))
       return fail(std::move(error));
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     best = i ? std::min(best, seconds.count()) : seconds.count();
   }
 
-  std::vector<HostTensor> results;
-  for (const cleave_tensor_info &info : *outputs) {
-    llvm::Expected<HostTensor> tensor = session->output(*entry, info);
-    if (!tensor)
-      return fail(tensor.takeError());
-    results.push_back(std::move(*tensor));
-  }
+  auto results = session->outputs(*signature);
+  if (!results)
+    return fail(results.takeError());
   if (!args.outputs.empty()) {
     std::vector<safetensors::TensorToWrite> tensors;
-    for (const HostTensor &tensor : results)
+    for (const HostTensor &tensor : *results)
       tensors.push_back({tensor.name, safetensorsType(tensor.dtype),
                          llvm::SmallVector<int64_t, 4>(tensor.shape.begin(), tensor.shape.end()),
                          llvm::StringRef(tensor.bytes.data(), tensor.bytes.size())});
@@ -148,7 +135,7 @@ int cleave::tool::runCommand(const RunArgs &args) {
   }
   std::optional<llvm::json::Value> profile;
   if (args.profile) {
-    auto read = session->profile(*entry);
+    auto read = session->profile(signature->entry);
     if (!read)
       return fail(read.takeError());
     profile = std::move(*read);
@@ -158,6 +145,6 @@ int cleave::tool::runCommand(const RunArgs &args) {
     return fail(memory.takeError());
   if (llvm::Error error = session->close())
     return fail(std::move(error));
-  printReport(args, results, best, *memory, std::move(profile));
+  printReport(args, *results, best, *memory, std::move(profile));
   return kSuccess;
 }

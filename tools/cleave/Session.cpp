@@ -252,6 +252,23 @@ Executable::tensors(cleave_tensor_kind kind, const std::string &entry) const {
   return infos;
 }
 
+llvm::Expected<Signature> Executable::signature(llvm::StringRef name) const {
+  llvm::Expected<std::string> known = entry(name);
+  if (!known)
+    return known.takeError();
+  Signature result;
+  result.entry = std::move(*known);
+  for (auto [kind, list] :
+       {std::pair(CLEAVE_INPUT, &result.inputs), std::pair(CLEAVE_OUTPUT, &result.outputs),
+        std::pair(CLEAVE_STATE, &result.states)}) {
+    auto infos = tensors(kind, result.entry);
+    if (!infos)
+      return infos.takeError();
+    *list = std::move(*infos);
+  }
+  return result;
+}
+
 llvm::Expected<std::string> Executable::describe() const {
   char *text = nullptr;
   if (llvm::Error error = toError(cleave_executable_describe_json(get(), &text)))
@@ -274,6 +291,25 @@ llvm::Expected<Session> Session::create(const Executable &executable,
     return error;
   Session session;
   session.handle_.reset(handle);
+  return session;
+}
+
+llvm::Expected<Session> Session::start(const Executable &executable, const Signature &signature,
+                                       const RunValues &values, const SessionOptions &options) {
+  llvm::Expected<Session> session = create(executable, options);
+  if (!session)
+    return session.takeError();
+  if (values.states) {
+    for (const HostTensor &state : *values.states)
+      if (llvm::Error error = session->setState(state))
+        return error;
+  } else if (!signature.states.empty()) {
+    if (llvm::Error error = session->loadWeights(values.weights))
+      return error;
+  }
+  for (const HostTensor &input : values.inputs)
+    if (llvm::Error error = session->setInput(signature.entry, input))
+      return inFile(values.inputsFile, std::move(error));
   return session;
 }
 
@@ -339,6 +375,17 @@ static llvm::Expected<HostTensor> readTensor(cleave_session *session, cleave_ten
 llvm::Expected<HostTensor> Session::output(const std::string &entry,
                                            const cleave_tensor_info &info) {
   return readTensor(handle_.get(), CLEAVE_OUTPUT, entry.c_str(), info);
+}
+
+llvm::Expected<std::vector<HostTensor>> Session::outputs(const Signature &signature) {
+  std::vector<HostTensor> results;
+  for (const cleave_tensor_info &info : signature.outputs) {
+    llvm::Expected<HostTensor> tensor = output(signature.entry, info);
+    if (!tensor)
+      return tensor.takeError();
+    results.push_back(std::move(*tensor));
+  }
+  return results;
 }
 
 llvm::Expected<HostTensor> Session::state(const cleave_tensor_info &info) {

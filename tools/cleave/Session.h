@@ -39,6 +39,12 @@ struct HostTensor {
                               llvm::ArrayRef<double> values);
 };
 
+/// What an entry takes and gives.
+struct Signature {
+  std::string entry;
+  std::vector<cleave_tensor_info> inputs, outputs, states;
+};
+
 class Executable {
 public:
   static llvm::Expected<Executable> load(llvm::StringRef path);
@@ -47,6 +53,8 @@ public:
 
   /// The entry asked for, or the only one.
   llvm::Expected<std::string> entry(llvm::StringRef name) const;
+  /// Of that entry.
+  llvm::Expected<Signature> signature(llvm::StringRef name) const;
   llvm::Expected<std::vector<cleave_tensor_info>> tensors(cleave_tensor_kind kind,
                                                           const std::string &entry) const;
   /// What cleave_executable_describe_json says.
@@ -65,10 +73,21 @@ struct SessionOptions {
   bool poison = false, profile = false;
 };
 
+/// What a run of an entry starts from.
+struct RunValues {
+  llvm::ArrayRef<HostTensor> inputs;
+  std::string inputsFile;                          ///< where they are from; empty: not from a file
+  const std::vector<HostTensor> *states = nullptr; ///< null: those of `weights`
+  std::string weights;                             ///< a folder
+};
+
 class Session {
 public:
   static llvm::Expected<Session> create(const Executable &executable,
                                         const SessionOptions &options);
+  /// With its states and inputs set.
+  static llvm::Expected<Session> start(const Executable &executable, const Signature &signature,
+                                       const RunValues &values, const SessionOptions &options);
   llvm::Error loadWeights(llvm::StringRef folder);
   llvm::Error setState(const HostTensor &tensor);
   llvm::Error setInput(const std::string &entry, const HostTensor &tensor);
@@ -80,6 +99,7 @@ public:
   /// Where the time of the last run went; for sessions that profile.
   llvm::Expected<llvm::json::Value> profile(const std::string &entry);
   llvm::Expected<HostTensor> output(const std::string &entry, const cleave_tensor_info &info);
+  llvm::Expected<std::vector<HostTensor>> outputs(const Signature &signature);
   llvm::Expected<HostTensor> state(const cleave_tensor_info &info);
   /// Ends the session; the error is what the driver finds wrong.
   llvm::Error close();

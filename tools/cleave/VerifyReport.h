@@ -7,7 +7,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cleave::tool {
@@ -22,7 +24,7 @@ struct OutputReport {
   bool passes() const { return absolute <= limit; } // false for NaN
 };
 
-struct Report {
+struct Comparison {
   std::vector<OutputReport> outputs;
   std::string against;
   int64_t interleavings = 0;
@@ -33,6 +35,17 @@ struct Report {
     return differing.empty() &&
            llvm::all_of(outputs, [](const OutputReport &o) { return o.passes(); });
   }
+};
+
+/// Of a smaller program in place of one that is too large for the oracle.
+struct TwinReport : Comparison {
+  std::string absent; ///< why there is none
+  std::vector<std::pair<std::string, int64_t>> sizes;
+};
+
+struct Report : Comparison {
+  std::optional<TwinReport> twin;
+  bool passes() const { return Comparison::passes() && (!twin || twin->passes()); }
 };
 
 /// Prints to stdout, as text or JSON.

@@ -28,6 +28,13 @@ struct CompileOptions {
   /// In a training step of a Hugging Face model. Nothing given is off, with a warning where
   /// config.json asks for some.
   std::optional<DropoutOption> dropout;
+  /// What follows `cleave compile` in the command: recorded with the text of the model's
+  /// config.json and of the strategy file, so that `verify` can compile a smaller model in the same
+  /// way.
+  std::vector<std::string> arguments;
+  std::string config; ///< the text of a config.json, to be taken instead of the model's
+  /// For tests of what finds wrong programs: the first sum over devices becomes a maximum.
+  bool wrongReduction = false;
   PhaseOptions phases;
 };
 

@@ -35,6 +35,7 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 struct PhaseOptions {
   bool sequenceParallel = false;
   std::string strategyFile;         ///< empty: the built-in tables
+  std::string strategyText;         ///< what the file holds, where it is known already
   int zero = 0;                     ///< stage of ZeRO over the dp axis, 0 to 3
   bool reshardAfterForward = true;  ///< gather sharded parameters again for the backward half
   bool regatherActivations = false; ///< and sequence-sharded activations
@@ -55,6 +56,7 @@ struct PhaseOptions {
   bool overlap = true;
   /// Bytes of parameters that may be gathered ahead of their use.
   int64_t prefetchBytes = int64_t(2) << 30;
+  int64_t combineBytes = 65536; ///< all-reduces up to this size join others
   Phase last = Phase::Write;
 };
 

@@ -38,7 +38,7 @@ bool staysInFolder(StringRef name) {
       llvm::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
     return false;
   return llvm::none_of(llvm::make_range(path::begin(name), path::end(name)),
-                       [](StringRef part) { return part == ".."; });
+                       [](StringRef part) { return part == "." || part == ".."; });
 }
 
 } // namespace
@@ -109,7 +109,8 @@ Error Checkpoint::openIndex(StringRef where) {
     StringRef fileName = entry.get_ref<const std::string &>();
     if (!staysInFolder(fileName))
       return fault("\"weight_map\": " + quoteText(name) + ": file name " + quoteText(fileName) +
-                   " leaves the model's folder; expected the name of a file beside the index");
+                   " leaves the model's folder; expected the name of a file beside the index or in "
+                   "a folder below");
     File *&file = byFile[fileName];
     if (!file) {
       std::string location = join(folder, fileName);

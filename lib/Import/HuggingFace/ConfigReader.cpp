@@ -45,13 +45,19 @@ Expected<ConfigReader> ConfigReader::open(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
     return fault("cannot be read: " + buffer.getError().message());
-  Expected<json> value = parseJson((*buffer)->getBuffer());
+  return parse((*buffer)->getBuffer(), file);
+}
+
+Expected<ConfigReader> ConfigReader::parse(StringRef text, StringRef file) {
+  auto fault = [&](const Twine &what) { return llvm::createStringError(file + ": " + what); };
+  Expected<json> value = parseJson(text);
   if (!value)
     return fault(llvm::toString(value.takeError()) + "; expected a configuration as JSON");
   if (!value->is_object())
     return fault("expected an object of configuration keys, found " + describeJson(*value));
   ConfigReader reader;
-  reader.filePath = std::string(file);
+  reader.filePath = file.str();
+  reader.source = std::make_shared<const std::string>(text.str());
   reader.document = std::make_shared<const json>(std::move(*value));
   reader.root = reader.document.get();
   reader.state = std::make_shared<State>();

@@ -25,7 +25,8 @@ constexpr StringRef kLogits[] = {"batch", "seq_attn", "vocab"};
 
 class DecoderModel final : public Model {
 public:
-  explicit DecoderModel(DecoderConfig config) : config(std::move(config)) {}
+  DecoderModel(DecoderConfig config, DecoderTraits::Windows windows)
+      : config(std::move(config)), windowsKind(windows) {}
 
   std::vector<Parameter> parameters() const override;
   StringRef basePrefix() const override { return "model."; }
@@ -39,6 +40,8 @@ public:
   llvm::SmallVector<std::pair<StringRef, double>> dropoutRates() const override {
     return {{"attention_dropout", config.attentionDropout}};
   }
+  ModelSizes sizes() const override;
+  void writeSizes(nlohmann::json &object, const ModelSizes &sizes) const override;
   Value buildLogits(GraphWriter &graph, Value inputIds) const override;
 
 private:
@@ -52,6 +55,7 @@ private:
   Rotation buildRotation(GraphWriter &graph, int64_t sequence) const;
 
   DecoderConfig config;
+  DecoderTraits::Windows windowsKind;
 };
 
 std::vector<Parameter> DecoderModel::parameters() const {
@@ -115,6 +119,34 @@ std::string DecoderModel::warnAboutSequence(int64_t sequence) const {
   return ("the sequence length " + Twine(sequence) + " is above max_position_embeddings, " +
           Twine(*config.maxPositions) + ": the model was not trained for it")
       .str();
+}
+
+ModelSizes DecoderModel::sizes() const {
+  return {.vocabulary = config.vocabSize,
+          .hidden = config.hiddenSize,
+          .mlp = config.intermediateSize,
+          .kvHeads = config.kvHeads,
+          .groups = groups(),
+          .headDim = config.headDim,
+          .windows = config.windows};
+}
+
+void DecoderModel::writeSizes(nlohmann::json &object, const ModelSizes &sizes) const {
+  object["vocab_size"] = sizes.vocabulary;
+  object["hidden_size"] = sizes.hidden;
+  object["intermediate_size"] = sizes.mlp;
+  object["num_hidden_layers"] = sizes.windows.size();
+  object["num_attention_heads"] = sizes.kvHeads * sizes.groups;
+  object["num_key_value_heads"] = sizes.kvHeads;
+  object["head_dim"] = sizes.headDim;
+  object.erase("layer_types");
+  if (windowsKind == DecoderTraits::Windows::ByLayer)
+    for (int64_t window : sizes.windows)
+      object["layer_types"].push_back(window ? "sliding_attention" : "full_attention");
+  // All windows of a model are equal.
+  for (int64_t window : sizes.windows)
+    if (window)
+      object["sliding_window"] = window;
 }
 
 DecoderModel::Rotation DecoderModel::buildRotation(GraphWriter &graph, int64_t sequence) const {
@@ -204,7 +236,7 @@ Expected<std::unique_ptr<Model>> create(ConfigReader &reader, const DecoderTrait
   Expected<DecoderConfig> config = readDecoderConfig(reader, traits);
   if (!config)
     return config.takeError();
-  return std::make_unique<DecoderModel>(std::move(*config));
+  return std::make_unique<DecoderModel>(std::move(*config), traits.windows);
 }
 
 } // namespace

@@ -39,6 +39,9 @@ public:
             {"resid_pdrop", config.residualDropout},
             {"attn_pdrop", config.attentionDropout}};
   }
+  ModelSizes sizes() const override;
+  bool headsFillHidden() const override { return true; }
+  void writeSizes(nlohmann::json &object, const ModelSizes &sizes) const override;
   Value buildLogits(GraphWriter &graph, Value inputIds) const override;
 
 private:
@@ -91,6 +94,26 @@ std::vector<Parameter> Gpt2Model::parameters() const {
   if (!config.tiedEmbeddings)
     add("lm_head.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
   return result;
+}
+
+ModelSizes Gpt2Model::sizes() const {
+  return {.vocabulary = config.vocabSize,
+          .hidden = config.hiddenSize,
+          .mlp = config.intermediateSize,
+          .kvHeads = config.heads,
+          .groups = 1,
+          .headDim = headDim(),
+          .positions = config.positions,
+          .windows = llvm::SmallVector<int64_t>(config.layers, 0)};
+}
+
+void Gpt2Model::writeSizes(nlohmann::json &object, const ModelSizes &sizes) const {
+  object["vocab_size"] = sizes.vocabulary;
+  object["n_embd"] = sizes.hidden;
+  object["n_inner"] = sizes.mlp;
+  object["n_layer"] = sizes.windows.size();
+  object["n_head"] = sizes.kvHeads;
+  object["n_positions"] = sizes.positions;
 }
 
 std::string Gpt2Model::checkSequence(int64_t sequence) const {

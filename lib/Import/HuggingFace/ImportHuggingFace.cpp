@@ -63,17 +63,6 @@ Error checkParameters(llvm::ArrayRef<Parameter> parameters, StringRef configPath
   return Error::success();
 }
 
-Expected<std::unique_ptr<Model>> readModel(ConfigReader &reader) {
-  StringRef key = "model_type";
-  std::optional<std::string> modelType = reader.optionalText(key);
-  for (const ModelFamily &family : modelFamilies())
-    if (modelType && family.modelType == *modelType)
-      return family.create(reader);
-  reader.fault(key, "one of " + llvm::join(knownModelTypes(), ", "),
-               "Cleave has no importer for other models");
-  return reader.takeFault();
-}
-
 /// Writes the module of one model.
 class ModuleWriter {
 public:
@@ -207,7 +196,8 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleWriter::write(llvm::ArrayRef<Parameter> 
 Expected<ImportedModel> importHuggingFace(StringRef path, const HuggingFaceOptions &options,
                                           mlir::MLIRContext *context) {
   context->loadDialect<CleaveDialect, graph::GraphDialect, mlir::func::FuncDialect>();
-  Expected<ConfigReader> reader = ConfigReader::open(path);
+  Expected<ConfigReader> reader =
+      options.config.empty() ? ConfigReader::open(path) : ConfigReader::parse(options.config, path);
   if (!reader)
     return reader.takeError();
   Expected<std::unique_ptr<Model>> model = readModel(*reader);
@@ -220,6 +210,7 @@ Expected<ImportedModel> importHuggingFace(StringRef path, const HuggingFaceOptio
     return std::move(error);
 
   ImportedModel result;
+  result.config = reader->contents().str();
   result.warnings = reader->warnings().vec();
   llvm::raw_string_ostream rates(result.dropoutOfConfig);
   for (auto [key, rate] : (*model)->dropoutRates())
@@ -229,7 +220,8 @@ Expected<ImportedModel> importHuggingFace(StringRef path, const HuggingFaceOptio
   if (std::string warning = (*model)->warnAboutSequence(options.sequence); !warning.empty())
     result.warnings.push_back((reader->path() + ": " + warning).str());
   std::vector<std::string> checkpointNames;
-  if (llvm::sys::fs::is_directory(path) && safetensors::Checkpoint::isPresent(path)) {
+  if (options.config.empty() && llvm::sys::fs::is_directory(path) &&
+      safetensors::Checkpoint::isPresent(path)) {
     Expected<safetensors::Checkpoint> checkpoint = safetensors::Checkpoint::open(path);
     if (!checkpoint)
       return checkpoint.takeError();

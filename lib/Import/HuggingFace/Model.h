@@ -7,6 +7,7 @@
 
 #include "cleave/Import/HuggingFace/Config.h"
 #include "cleave/Import/HuggingFace/ImportHuggingFace.h"
+#include "cleave/Import/HuggingFace/ShrinkModel.h"
 #include "llvm/ADT/SmallVector.h"
 #include <memory>
 
@@ -39,6 +40,11 @@ public:
   virtual std::string warnAboutSequence(int64_t sequence) const = 0;
   /// Chances to drop elements in training, by their keys in config.json.
   virtual llvm::SmallVector<std::pair<llvm::StringRef, double>> dropoutRates() const = 0;
+  virtual ModelSizes sizes() const = 0;
+  /// Whether heads are as wide as the hidden size together, by definition.
+  virtual bool headsFillHidden() const { return false; }
+  /// Sets the keys of a configuration of this model that give it other sizes.
+  virtual void writeSizes(nlohmann::json &config, const ModelSizes &sizes) const = 0;
   /// Writes the ops from token ids [batch, sequence] to f32 logits [batch, sequence, vocabulary].
   virtual mlir::Value buildLogits(GraphWriter &graph, mlir::Value inputIds) const = 0;
 };
@@ -50,6 +56,9 @@ struct ModelFamily {
   llvm::StringRef modelType;
   ModelFactory create;
 };
+
+/// The model that a configuration describes.
+llvm::Expected<std::unique_ptr<Model>> readModel(ConfigReader &reader);
 
 /// Sorted by model_type.
 llvm::ArrayRef<ModelFamily> modelFamilies();

@@ -156,8 +156,41 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+func.func @unknown(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'graph.negate' op has the attribute 'cleave.shading', which the cleave dialect does not have; correct its name or remove it}}
+  %0 = graph.negate %x {cleave.shading = "none"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{'cleave.again' is there or not, without a value, found 1}}
   %0 = graph.negate %x {cleave.again = 1} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @below {{'func.func' op 'cleave.inputs' of argument #0: the cleave dialect has no such attribute here; correct its name or remove it}}
+func.func private @unknown_argument(tensor<8xf32> {cleave.inputs = "x"})
+
+// -----
+
+// expected-error @below {{'func.func' op 'cleave.entry' of result #0: the cleave dialect has no such attribute here}}
+func.func private @unknown_result() -> (tensor<8xf32> {cleave.entry})
+
+// -----
+
+// expected-error @below {{'builtin.module' op has the attribute 'cleave.recipes'}}
+module attributes {cleave.recipes = {}} {}
+
+// -----
+
+// expected-error @below {{'cleave.recipe' stands on a module and has a list of strings 'arguments' and strings 'config' and 'strategy'}}
+module attributes {cleave.recipe = {arguments = ["a"], config = "{}"}} {}
+
+// -----
+
+// expected-error @below {{'cleave.recipe' stands on a module}}
+func.func private @recipe() attributes {cleave.recipe = {arguments = [], config = "", strategy = ""}}

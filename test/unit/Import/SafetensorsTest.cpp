@@ -288,8 +288,8 @@ TEST(Checkpoint, IndexFaults) {
 }
 
 TEST(Checkpoint, IndexMayNotLeaveTheFolder) {
-  for (llvm::StringRef name : {"../m.safetensors", "/etc/passwd", "x/../../m.safetensors", "",
-                               "m.safetensors\\u0000/../../x"})
+  for (llvm::StringRef name : {"../m.safetensors", "/etc/passwd", "x/../../m.safetensors", "", ".",
+                               "x/", "./m.safetensors", "m.safetensors\\u0000/../../x"})
     EXPECT_THAT(indexFault((R"({"weight_map": {"a": ")" + name + R"("}})").str()),
                 HasSubstr("leaves the model's folder"))
         << name.str();

@@ -24,8 +24,12 @@ class ConfigReader {
 public:
   /// `path` is a model's folder or a JSON file.
   static llvm::Expected<ConfigReader> open(llvm::StringRef path);
+  /// The same of a text in memory; `path` is what errors call it.
+  static llvm::Expected<ConfigReader> parse(llvm::StringRef text, llvm::StringRef path);
 
   llvm::StringRef path() const { return filePath; }
+  /// The text that was read.
+  llvm::StringRef contents() const { return *source; }
   bool has(llvm::StringRef key) const { return find(key) != nullptr; }
   /// Present, if only as null: for the few keys where the two differ.
   bool isPresent(llvm::StringRef key) const { return root->contains(key.str()); }
@@ -81,6 +85,7 @@ private:
   llvm::StringSet<> &used() { return state->used; }
 
   std::string filePath;
+  std::shared_ptr<const std::string> source;
   std::string prefix; ///< "rope_scaling." inside that object
   std::shared_ptr<const nlohmann::json> document;
   const nlohmann::json *root = nullptr;

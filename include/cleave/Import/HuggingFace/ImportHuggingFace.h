@@ -38,10 +38,13 @@ struct HuggingFaceOptions {
   std::string entry = "forward";
   /// Written as ops without a seed, which do nothing before a training step is made of the entry.
   DropoutOption dropout = {};
+  /// The text of a config.json to be taken instead of the path's; no weight file is looked at then.
+  std::string config;
 };
 
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string config; ///< the text of its config.json
   /// One line each, to be shown to the user.
   std::vector<std::string> warnings;
   /// The rates above 0 that config.json has for training, for people: `attn_pdrop 0.1, ...`.

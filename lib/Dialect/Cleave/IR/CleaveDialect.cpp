@@ -6,6 +6,7 @@
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
 
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Cleave/IR/Recipe.h"
 #include "cleave/Dialect/Cleave/IR/ShardingVerifier.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 
@@ -196,7 +197,25 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
               "an op use 'cleave.shardings', an array with one entry a result";
   if (name == kStateAttr || name == kInputAttr || name == kOutputAttr || name == kDefaultAttr)
     return op->emitOpError() << "'" << name << "' stands on arguments and results of functions";
-  return success();
+  if (name == kBackwardAttr || name == kAgainAttr) {
+    if (!isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError() << "'" << name << "' is a unit attribute, found "
+                               << attribute.getValue();
+    return success();
+  }
+  if (name == kGradientOfAttr) {
+    auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!entries || entries.size() != op->getNumResults() ||
+        !llvm::all_of(entries, llvm::IsaPred<FlatSymbolRefAttr, UnitAttr>))
+      return op->emitOpError() << "'" << name << "' has the symbol of a parameter or a unit for "
+                               << "each result, found " << attribute.getValue();
+    return success();
+  }
+  if (name == kRecipeAttr)
+    return verifyRecipe(op, attribute.getValue());
+  return op->emitOpError() << "has the attribute '" << name
+                           << "', which the cleave dialect does not have; correct its name or "
+                              "remove it";
 }
 
 /// An attribute of a function's argument or result.
@@ -226,6 +245,10 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type, StringRef wh
   if ((name == CleaveDialect::kInputAttr || name == CleaveDialect::kOutputAttr) &&
       !isa<StringAttr>(value))
     return emitter() << "must be a string, found " << value;
+  if (name != CleaveDialect::kStateAttr && name != CleaveDialect::kInputAttr &&
+      name != CleaveDialect::kOutputAttr)
+    return emitter() << "the cleave dialect has no such attribute here; correct its name or remove "
+                        "it";
   return success();
 }
 

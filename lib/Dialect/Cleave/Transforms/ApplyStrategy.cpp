@@ -273,14 +273,18 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
   using ApplyStrategyPassBase::ApplyStrategyPassBase;
 
   FailureOr<StrategyFile> readFile(MeshOp mesh) {
-    if (strategyFile.empty())
-      return StrategyFile();
-    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-        llvm::MemoryBuffer::getFile(strategyFile, /*IsText=*/true);
-    if (!buffer)
-      return mesh.emitError() << "cannot read the strategy file " << strategyFile << ": "
-                              << buffer.getError().message() << "; check the path";
-    llvm::Expected<StrategyFile> file = parseStrategyFile((*buffer)->getBuffer());
+    std::string text = strategyText;
+    if (text.empty()) {
+      if (strategyFile.empty())
+        return StrategyFile();
+      llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+          llvm::MemoryBuffer::getFile(strategyFile, /*IsText=*/true);
+      if (!buffer)
+        return mesh.emitError() << "cannot read the strategy file " << strategyFile << ": "
+                                << buffer.getError().message() << "; check the path";
+      text = (*buffer)->getBuffer().str();
+    }
+    llvm::Expected<StrategyFile> file = parseStrategyFile(text);
     if (!file)
       return mesh.emitError() << "strategy file " << strategyFile << ": "
                               << llvm::toString(file.takeError());

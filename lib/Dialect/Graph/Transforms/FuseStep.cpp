@@ -262,8 +262,11 @@ LogicalResult StepFusion::run() {
   step->setAttr(CleaveDialect::kEntryAttr, builder.getUnitAttr());
   step.setAllArgAttrs(attributes);
   builder.setInsertionPointToStart(step.addEntryBlock());
-  for (auto [entry, argument] : llvm::zip_equal(arguments, step.getArguments()))
+  for (auto [entry, argument] : llvm::zip_equal(arguments, step.getArguments())) {
+    auto symbol = dyn_cast<FlatSymbolRefAttr>(entry.first);
+    argument.setLoc(NameLoc::get(symbol ? symbol.getAttr() : cast<StringAttr>(entry.first)));
     values.insert({entry.first, argument});
+  }
 
   if (prologue && failed(inlineCall(prologue, -1)))
     return failure();

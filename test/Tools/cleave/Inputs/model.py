@@ -23,7 +23,7 @@ CONFIG = {
 }
 FAULTS = ["none", "absent", "truncated", "overlapping", "wrong-dtype", "wrong-shape",
           "missing-tensor", "not-safetensors", "header-too-long", "header-not-json", "empty-file",
-          "index-escapes", "index-absolute", "index-lacks-file", "nan-shape"]
+          "index-escapes", "index-absolute", "index-lacks-file", "index-below", "nan-shape"]
 
 
 def shapes():
@@ -96,8 +96,11 @@ def write_weights(folder, fault):
         del data[norm]
     if fault.startswith("index-"):
         name = {"index-escapes": "../outside.safetensors", "index-lacks-file": "gone.safetensors",
+                "index-below": "parts/1/part.safetensors",
                 "index-absolute": str((folder / "part.safetensors").resolve())}[fault]
-        for place in (folder / "part.safetensors", folder.parent / "outside.safetensors"):
+        for place in (folder / "part.safetensors", folder.parent / "outside.safetensors",
+                      folder / "parts/1/part.safetensors"):
+            place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(safetensors(data, "none"))
         index = {"metadata": {}, "weight_map": {key: name for key in data}}
         (folder / "model.safetensors.index.json").write_text(json.dumps(index))

@@ -78,6 +78,8 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
            "Shard the sequence of norm regions over tp">,
     Option<"strategyFile", "strategy-file", "std::string", "\"\"",
            "JSON file with tables and constraints">,
+    Option<"strategyText", "strategy-text", "std::string", "\"\"",
+           "What the strategy file holds, instead of reading it">,
     Option<"zero", "zero", "int", "0",
            "Stage of ZeRO over dp: 1, 2 store optimizer states sharded, 3 parameters too">,
     Option<"reshardAfterForward", "reshard-after-forward", "bool", "true",
