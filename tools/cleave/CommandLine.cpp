@@ -219,7 +219,7 @@ void addCompile(CLI::App &app, CompileArgs &a) {
   // For tests of what finds wrong programs.
   c->add_flag("--wrong-reduction", a.wrongReduction)->group("");
   c->parse_complete_callback([c, &a] {
-    for (const char *name : {"--dtype", "--seq", "--batch"})
+    for (const char *name : {"--seq", "--batch"})
       if (c->count(name))
         a.sizeFlag = name;
   });

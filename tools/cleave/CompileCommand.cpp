@@ -133,7 +133,7 @@ int cleave::tool::compileCommand(const CompileArgs &args, const std::string &com
   options.command = commandText;
   if (!args.sizeFlag.empty() && llvm::StringRef(args.model).ends_with(".mlir"))
     return reportError("compile", args.sizeFlag + " goes with Hugging Face models: " + args.model +
-                                      " has its sizes and types written in it; leave the flag out");
+                                      " has its sizes written in it; leave the flag out");
   if (std::string error = contradiction(args); !error.empty())
     return reportError("compile", error);
   bool emitMlir = args.emit == "mlir";

@@ -4,6 +4,7 @@
 // LLaMA and its kin: RMS norms before attention and MLP, rotary positions, grouped key-value heads,
 // a gated MLP.
 
+#include "ActivationAxes.h"
 #include "GraphWriter.h"
 #include "Model.h"
 #include <cmath>
@@ -16,12 +17,6 @@ using mlir::Value;
 
 namespace cleave {
 namespace {
-
-constexpr StringRef kHidden[] = {"batch", "seq", "embed_act"};
-constexpr StringRef kQueries[] = {"batch", "seq_attn", "kv_heads", "q_groups", "head_dim"};
-constexpr StringRef kKeys[] = {"batch", "seq_attn", "kv_heads", "head_dim"};
-constexpr StringRef kMlpHidden[] = {"batch", "seq_attn", "mlp"};
-constexpr StringRef kLogits[] = {"batch", "seq_attn", "vocab"};
 
 class DecoderModel final : public Model {
 public:
@@ -62,55 +57,48 @@ std::vector<Parameter> DecoderModel::parameters() const {
   int64_t hidden = config.hiddenSize, mlp = config.intermediateSize;
   int64_t kv = config.kvHeads, dim = config.headDim, g = groups();
   int64_t queries = config.heads * dim, keys = kv * dim;
-  std::vector<Parameter> result;
-  result.reserve(config.layers * 13 + 3);
-  auto add = [&](const Twine &name, Parameter parameter) {
-    parameter.name = name.str();
-    if (parameter.view.empty())
-      parameter.view = parameter.shape;
-    result.push_back(std::move(parameter));
-  };
+  ParameterList result;
 
-  add("model.embed_tokens.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
+  result.add("model.embed_tokens.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
   for (int64_t i = 0; i < config.layers; ++i) {
     std::string layer = ("model.layers." + Twine(i) + ".").str();
-    add(layer + "self_attn.q_proj.weight", {{},
-                                            {queries, hidden},
-                                            {kv, g, dim, hidden},
-                                            {"kv_heads", "q_groups", "head_dim", "embed"}});
+    result.add(layer + "self_attn.q_proj.weight", {{},
+                                                   {queries, hidden},
+                                                   {kv, g, dim, hidden},
+                                                   {"kv_heads", "q_groups", "head_dim", "embed"}});
     if (config.qkvBias)
-      add(layer + "self_attn.q_proj.bias",
-          {{}, {queries}, {kv, g, dim}, {"kv_heads", "q_groups", "head_dim"}});
+      result.add(layer + "self_attn.q_proj.bias",
+                 {{}, {queries}, {kv, g, dim}, {"kv_heads", "q_groups", "head_dim"}});
     for (StringRef name : {"self_attn.k_proj", "self_attn.v_proj"}) {
-      add(layer + name + ".weight",
-          {{}, {keys, hidden}, {kv, dim, hidden}, {"kv_heads", "head_dim", "embed"}});
+      result.add(layer + name + ".weight",
+                 {{}, {keys, hidden}, {kv, dim, hidden}, {"kv_heads", "head_dim", "embed"}});
       if (config.qkvBias)
-        add(layer + name + ".bias", {{}, {keys}, {kv, dim}, {"kv_heads", "head_dim"}});
+        result.add(layer + name + ".bias", {{}, {keys}, {kv, dim}, {"kv_heads", "head_dim"}});
     }
-    add(layer + "self_attn.o_proj.weight", {{},
-                                            {hidden, queries},
-                                            {hidden, kv, g, dim},
-                                            {"embed", "kv_heads", "q_groups", "head_dim"}});
+    result.add(layer + "self_attn.o_proj.weight", {{},
+                                                   {hidden, queries},
+                                                   {hidden, kv, g, dim},
+                                                   {"embed", "kv_heads", "q_groups", "head_dim"}});
     if (config.outputBias)
-      add(layer + "self_attn.o_proj.bias", {{}, {hidden}, {}, {"embed"}});
+      result.add(layer + "self_attn.o_proj.bias", {{}, {hidden}, {}, {"embed"}});
     if (config.qkNorm)
       for (StringRef name : {"self_attn.q_norm.weight", "self_attn.k_norm.weight"})
-        add(layer + name, {{}, {dim}, {}, {"norm"}});
+        result.add(layer + name, {{}, {dim}, {}, {"norm"}});
     for (StringRef name : {"mlp.gate_proj", "mlp.up_proj"}) {
-      add(layer + name + ".weight", {{}, {mlp, hidden}, {}, {"mlp", "embed"}});
+      result.add(layer + name + ".weight", {{}, {mlp, hidden}, {}, {"mlp", "embed"}});
       if (config.mlpBias)
-        add(layer + name + ".bias", {{}, {mlp}, {}, {"mlp"}});
+        result.add(layer + name + ".bias", {{}, {mlp}, {}, {"mlp"}});
     }
-    add(layer + "mlp.down_proj.weight", {{}, {hidden, mlp}, {}, {"embed", "mlp"}});
+    result.add(layer + "mlp.down_proj.weight", {{}, {hidden, mlp}, {}, {"embed", "mlp"}});
     if (config.mlpBias)
-      add(layer + "mlp.down_proj.bias", {{}, {hidden}, {}, {"embed"}});
+      result.add(layer + "mlp.down_proj.bias", {{}, {hidden}, {}, {"embed"}});
     for (StringRef name : {"input_layernorm.weight", "post_attention_layernorm.weight"})
-      add(layer + name, {{}, {hidden}, {}, {"norm"}});
+      result.add(layer + name, {{}, {hidden}, {}, {"norm"}});
   }
-  add("model.norm.weight", {{}, {hidden}, {}, {"norm"}});
+  result.add("model.norm.weight", {{}, {hidden}, {}, {"norm"}});
   if (!config.tiedEmbeddings)
-    add("lm_head.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
-  return result;
+    result.add("lm_head.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
+  return result.take();
 }
 
 std::string DecoderModel::warnAboutSequence(int64_t sequence) const {

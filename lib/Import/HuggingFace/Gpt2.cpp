@@ -3,6 +3,7 @@
 //
 // GPT-2: layer norms with bias, learned positions, weights stored [in, out].
 
+#include "ActivationAxes.h"
 #include "GraphWriter.h"
 #include "Model.h"
 #include <cmath>
@@ -15,12 +16,7 @@ using mlir::Value;
 namespace cleave {
 namespace {
 
-constexpr StringRef kHidden[] = {"batch", "seq", "embed_act"};
 constexpr StringRef kFused[] = {"batch", "seq_attn", "", "kv_heads", "head_dim"};
-constexpr StringRef kQueries[] = {"batch", "seq_attn", "kv_heads", "q_groups", "head_dim"};
-constexpr StringRef kKeys[] = {"batch", "seq_attn", "kv_heads", "head_dim"};
-constexpr StringRef kMlpHidden[] = {"batch", "seq_attn", "mlp"};
-constexpr StringRef kLogits[] = {"batch", "seq_attn", "vocab"};
 
 class Gpt2Model final : public Model {
 public:
@@ -56,44 +52,39 @@ private:
 std::vector<Parameter> Gpt2Model::parameters() const {
   int64_t hidden = config.hiddenSize, mlp = config.intermediateSize;
   int64_t heads = config.heads, dim = headDim();
-  std::vector<Parameter> result;
-  result.reserve(config.layers * 12 + 5);
-  auto add = [&](const Twine &name, Parameter parameter) {
-    parameter.name = name.str();
-    if (parameter.view.empty())
-      parameter.view = parameter.shape;
-    result.push_back(std::move(parameter));
-  };
+  ParameterList result;
   auto addNorm = [&](const Twine &name) {
-    add(name + ".weight", {{}, {hidden}, {}, {"norm"}});
-    add(name + ".bias", {{}, {hidden}, {}, {"norm"}});
+    result.add(name + ".weight", {{}, {hidden}, {}, {"norm"}});
+    result.add(name + ".bias", {{}, {hidden}, {}, {"norm"}});
   };
 
-  add("transformer.wte.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
-  add("transformer.wpe.weight", {{}, {config.positions, hidden}, {}, {"positions", "embed"}});
+  result.add("transformer.wte.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
+  result.add("transformer.wpe.weight",
+             {{}, {config.positions, hidden}, {}, {"positions", "embed"}});
   for (int64_t i = 0; i < config.layers; ++i) {
     std::string layer = ("transformer.h." + Twine(i) + ".").str();
     addNorm(layer + "ln_1");
     // Queries, keys and values lie side by side in the outputs.
-    add(layer + "attn.c_attn.weight",
+    result.add(
+        layer + "attn.c_attn.weight",
         {{}, {hidden, 3 * hidden}, {hidden, 3, heads, dim}, {"embed", "", "kv_heads", "head_dim"}});
-    add(layer + "attn.c_attn.bias",
-        {{}, {3 * hidden}, {3, heads, dim}, {"", "kv_heads", "head_dim"}});
-    add(layer + "attn.c_proj.weight", {{},
-                                       {hidden, hidden},
-                                       {heads, 1, dim, hidden},
-                                       {"kv_heads", "q_groups", "head_dim", "embed"}});
-    add(layer + "attn.c_proj.bias", {{}, {hidden}, {}, {"embed"}});
+    result.add(layer + "attn.c_attn.bias",
+               {{}, {3 * hidden}, {3, heads, dim}, {"", "kv_heads", "head_dim"}});
+    result.add(layer + "attn.c_proj.weight", {{},
+                                              {hidden, hidden},
+                                              {heads, 1, dim, hidden},
+                                              {"kv_heads", "q_groups", "head_dim", "embed"}});
+    result.add(layer + "attn.c_proj.bias", {{}, {hidden}, {}, {"embed"}});
     addNorm(layer + "ln_2");
-    add(layer + "mlp.c_fc.weight", {{}, {hidden, mlp}, {}, {"embed", "mlp"}});
-    add(layer + "mlp.c_fc.bias", {{}, {mlp}, {}, {"mlp"}});
-    add(layer + "mlp.c_proj.weight", {{}, {mlp, hidden}, {}, {"mlp", "embed"}});
-    add(layer + "mlp.c_proj.bias", {{}, {hidden}, {}, {"embed"}});
+    result.add(layer + "mlp.c_fc.weight", {{}, {hidden, mlp}, {}, {"embed", "mlp"}});
+    result.add(layer + "mlp.c_fc.bias", {{}, {mlp}, {}, {"mlp"}});
+    result.add(layer + "mlp.c_proj.weight", {{}, {mlp, hidden}, {}, {"mlp", "embed"}});
+    result.add(layer + "mlp.c_proj.bias", {{}, {hidden}, {}, {"embed"}});
   }
   addNorm("transformer.ln_f");
   if (!config.tiedEmbeddings)
-    add("lm_head.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
-  return result;
+    result.add("lm_head.weight", {{}, {config.vocabSize, hidden}, {}, {"vocab", "embed"}});
+  return result.take();
 }
 
 ModelSizes Gpt2Model::sizes() const {

@@ -22,6 +22,21 @@ struct Parameter {
   llvm::SmallVector<llvm::StringRef, 4> logical; ///< one name a dimension of `view`
 };
 
+class ParameterList {
+public:
+  /// Without a view, the graph sees the checkpoint's shape.
+  void add(const llvm::Twine &name, Parameter parameter) {
+    parameter.name = name.str();
+    if (parameter.view.empty())
+      parameter.view = parameter.shape;
+    parameters.push_back(std::move(parameter));
+  }
+  std::vector<Parameter> take() { return std::move(parameters); }
+
+private:
+  std::vector<Parameter> parameters;
+};
+
 /// A configured model.
 class Model {
 public:

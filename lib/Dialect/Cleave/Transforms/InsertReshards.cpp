@@ -1,6 +1,7 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "FunctionMesh.h"
 #include "ReshardProblemBuilder.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
@@ -252,18 +253,14 @@ namespace {
 struct InsertReshardsPass : cleave::impl::InsertReshardsPassBase<InsertReshardsPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
-    FailureOr<FlatSymbolRefAttr> meshSym = findFunctionMesh(function);
-    if (failed(meshSym))
+    FailureOr<FunctionMesh> on = findFunctionMesh(function);
+    if (failed(on))
       return signalPassFailure();
-    if (!*meshSym)
+    if (!on->mesh)
       return;
-    if (failed(checkTensors(function)))
-      return signalPassFailure();
-    const Mesh &mesh = *findMesh(function, *meshSym);
+    const Mesh &mesh = *on->mesh;
     dropHints(function);
-    ReshardProblemBuilder builder(function, *meshSym, mesh);
+    ReshardProblemBuilder builder(function, on->symbol, mesh);
     if (failed(builder.build()))
       return signalPassFailure();
     if (std::string error = builder.problem.check(); !error.empty()) {
@@ -273,8 +270,8 @@ struct InsertReshardsPass : cleave::impl::InsertReshardsPassBase<InsertReshardsP
     ReshardPlanner planner(mesh);
     ReshardSolution solution = solveReshards(builder.problem, planner);
     warnOfWholeFactors(builder, solution, mesh);
-    setResultShardings(function, builder, *meshSym, mesh);
-    ReshardWriter writer(function, builder, solution, *meshSym, mesh);
+    setResultShardings(function, builder, on->symbol, mesh);
+    ReshardWriter writer(function, builder, solution, on->symbol, mesh);
     writer.write();
     numClasses += builder.problem.classes.size();
     numReshards += writer.numReshards;

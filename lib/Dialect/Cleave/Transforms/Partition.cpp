@@ -1,8 +1,8 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "FunctionMesh.h"
 #include "OpLayouts.h"
-#include "ReshardProblemBuilder.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
@@ -272,16 +272,12 @@ namespace {
 struct PartitionPass : cleave::impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
-    FailureOr<FlatSymbolRefAttr> meshSym = findFunctionMesh(function);
-    if (failed(meshSym))
+    FailureOr<FunctionMesh> on = findFunctionMesh(function);
+    if (failed(on))
       return signalPassFailure();
-    if (!*meshSym)
+    if (!on->mesh)
       return;
-    if (failed(checkTensors(function)))
-      return signalPassFailure();
-    Partitioner partitioner(function, *meshSym, *findMesh(function, *meshSym));
+    Partitioner partitioner(function, on->symbol, *on->mesh);
     if (failed(partitioner.run()))
       return signalPassFailure();
     numMasks += partitioner.numMasks;

@@ -12,15 +12,6 @@
 
 namespace cleave {
 
-/// The mesh that a function's shardings name; if it has none, the module's only mesh. Null without
-/// an error if there is no mesh at all; fails with an error if shardings name several or an unknown
-/// one.
-mlir::FailureOr<mlir::FlatSymbolRefAttr> findFunctionMesh(mlir::func::FuncOp function);
-
-/// Fails with an error if a function holds a tensor that cannot be laid out on a mesh: of unknown
-/// rank or sizes, or of elements that are neither integers nor floats.
-mlir::LogicalResult checkTensors(mlir::func::FuncOp function);
-
 /// A ReshardProblem and where its parts stand in the IR.
 class ReshardProblemBuilder {
 public:

@@ -1,8 +1,8 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "FunctionMesh.h"
 #include "OpLayouts.h"
-#include "ReshardProblemBuilder.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 #include "cleave/Layout/Collective.h"
@@ -21,20 +21,16 @@ struct ReshardToCollectivesPass
     : cleave::impl::ReshardToCollectivesPassBase<ReshardToCollectivesPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
-    FailureOr<FlatSymbolRefAttr> meshSym = findFunctionMesh(function);
-    if (failed(meshSym))
+    FailureOr<FunctionMesh> on = findFunctionMesh(function);
+    if (failed(on))
       return signalPassFailure();
-    if (!*meshSym)
+    if (!on->mesh)
       return;
-    if (failed(checkTensors(function)))
-      return signalPassFailure();
-    const Mesh &mesh = *findMesh(function, *meshSym);
+    const Mesh &mesh = *on->mesh;
     ReshardPlanner planner(mesh);
     for (Operation &op : llvm::make_early_inc_range(function.getBody().getOps()))
       if (auto reshard = dyn_cast<ReshardOp>(op))
-        if (failed(lower(reshard, *meshSym, mesh, planner)))
+        if (failed(lower(reshard, on->symbol, mesh, planner)))
           return signalPassFailure();
   }
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "FunctionMesh.h"
 #include "OpLayouts.h"
-#include "ReshardProblemBuilder.h"
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
 
@@ -19,14 +19,12 @@ namespace {
 struct VerifyReshardedPass : cleave::impl::VerifyReshardedPassBase<VerifyReshardedPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
-    FailureOr<FlatSymbolRefAttr> meshSym = findFunctionMesh(function);
-    if (failed(meshSym))
+    FailureOr<FunctionMesh> on = findFunctionMesh(function);
+    if (failed(on))
       return signalPassFailure();
-    if (!*meshSym)
+    if (!on->mesh)
       return;
-    const Mesh &mesh = *findMesh(function, *meshSym);
+    const Mesh &mesh = *on->mesh;
     for (Operation &op : function.getBody().getOps())
       if (failed(verify(function, &op, mesh)))
         return signalPassFailure();
