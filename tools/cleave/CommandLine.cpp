@@ -6,6 +6,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <charconv>
 #include <iostream>
 #include <memory>
 
@@ -98,6 +99,18 @@ CLI::Validator nonNegative() {
 CLI::Validator belowOne() {
   return numberThat([](double x) { return x >= 0 && x < 1; }, "number of at least 0 and below 1",
                     "[0, 1)");
+}
+
+/// A number that is too large would be taken as the largest.
+CLI::Validator wholeNumber() {
+  return CLI::Validator(
+      [](std::string &text) {
+        int64_t value;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool good = error == std::errc() && end == text.data() + text.size();
+        return good ? std::string() : text + " is not a whole number of at most 64 bits";
+      },
+      "INT");
 }
 
 /// The numbers of a step. `defaults`: what they are without the option, one text each.
@@ -239,6 +252,7 @@ void addRun(CLI::App &app, RunArgs &a) {
       ->check(CLI::Range(int64_t(0), int64_t(4096)))
       ->capture_default_str();
   c->add_option("--seed", a.seed, "Seed of the inputs when --inputs is not given")
+      ->check(wholeNumber())
       ->capture_default_str();
   c->add_option("--interleave", a.interleave,
                 "Execute one legal interleaving of all streams, drawn from this seed; 0: off")
@@ -274,7 +288,8 @@ void addTrain(CLI::App &app, TrainArgs &a) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->capture_default_str();
   c->add_option("--seed", a.seed,
-                "Seed of the order of the data and of dropout; default: 0, or the checkpoint's");
+                "Seed of the order of the data and of dropout; default: 0, or the checkpoint's")
+      ->check(wholeNumber());
   addNumbers(c, a.numbers, "Learning rate: the peak of the schedule",
              std::vector<std::string>(7, "the executable's"));
   c->add_option("--schedule", a.schedule, "constant, or after the warmup cosine or linear decay")
@@ -341,6 +356,7 @@ void addVerify(CLI::App &app, VerifyArgs &a) {
       ->check(CLI::Range(int64_t(0), int64_t(4096)))
       ->capture_default_str();
   c->add_option("--seed", a.seed, "Seed of inputs and weights that are not given")
+      ->check(wholeNumber())
       ->capture_default_str();
   c->add_option("--interleavings", a.interleavings,
                 "Random legal interleavings that must give the same bits")
@@ -350,6 +366,7 @@ void addVerify(CLI::App &app, VerifyArgs &a) {
        "--oracle-limit", a.oracleLimit,
        "Largest estimate, in operations, for which the float64 oracle is run; above it a smaller "
        "twin of the program is what the oracle checks")
+      ->check(numberThat([](double x) { return x >= 0; }, "number of at least 0", ">= 0"))
       ->capture_default_str();
   c->add_flag("--json", a.json, "Print the report as JSON");
   c->footer(kVerifyExamples);

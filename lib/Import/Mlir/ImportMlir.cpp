@@ -3,6 +3,7 @@
 
 #include "cleave/Import/Mlir/ImportMlir.h"
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
+#include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Graph/IR/GraphDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -50,6 +51,21 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// Whether a function has types of what one device holds, which the compiler makes.
+bool isLocal(mlir::func::FuncOp function) {
+  auto hasShard = [](mlir::Type type) { return bool(getShard(type)); };
+  if (function->hasAttr(CleaveDialect::kMeshAttr) ||
+      llvm::any_of(function.getArgumentTypes(), hasShard) ||
+      llvm::any_of(function.getResultTypes(), hasShard))
+    return true;
+  return function
+      .walk([&](mlir::Operation *op) {
+        return llvm::any_of(op->getResultTypes(), hasShard) ? mlir::WalkResult::interrupt()
+                                                            : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlir(StringRef path, StringRef entry,
@@ -77,6 +93,11 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlir(StringRef path, StringRef
   if (!entry.empty() && !llvm::is_contained(entries, entry))
     return fault("entry: expected one of " + llvm::join(entries, ", ") + ", found \"" + entry +
                  "\"");
+  for (auto func : module->getOps<mlir::func::FuncOp>())
+    if (isLocal(func))
+      return fault("@" + func.getName() +
+                   " is what one device computes already, as after the phase partition; give the "
+                   "program from before that phase");
   return module;
 }
 
