@@ -17,6 +17,9 @@ using namespace cleave;
 
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.cpp.inc"
 
+/// Of lowering, which stands above: see Conversion/LinalgToRowLoops.h.
+static constexpr llvm::StringLiteral kScatterAxisAttr = "cleave.scatter_axis";
+
 void CleaveDialect::initialize() {
   registerAttributes();
   registerTypes();
@@ -185,7 +188,7 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
                                << attribute.getValue();
     return success();
   }
-  if (name == kInstanceAttr) {
+  if (name == kInstanceAttr || name == kScatterAxisAttr) {
     if (!isa<IntegerAttr>(attribute.getValue()))
       return op->emitOpError() << "'" << name << "' must be an integer, found "
                                << attribute.getValue();
