@@ -200,20 +200,6 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
               "an op use 'cleave.shardings', an array with one entry a result";
   if (name == kStateAttr || name == kInputAttr || name == kOutputAttr || name == kDefaultAttr)
     return op->emitOpError() << "'" << name << "' stands on arguments and results of functions";
-  if (name == kBackwardAttr || name == kAgainAttr) {
-    if (!isa<UnitAttr>(attribute.getValue()))
-      return op->emitOpError() << "'" << name << "' is a unit attribute, found "
-                               << attribute.getValue();
-    return success();
-  }
-  if (name == kGradientOfAttr) {
-    auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
-    if (!entries || entries.size() != op->getNumResults() ||
-        !llvm::all_of(entries, llvm::IsaPred<FlatSymbolRefAttr, UnitAttr>))
-      return op->emitOpError() << "'" << name << "' has the symbol of a parameter or a unit for "
-                               << "each result, found " << attribute.getValue();
-    return success();
-  }
   if (name == kRecipeAttr)
     return verifyRecipe(op, attribute.getValue());
   return op->emitOpError() << "has the attribute '" << name
