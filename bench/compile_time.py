@@ -9,6 +9,7 @@ steps of the GPT-3 175B shape. With JAX installed (pip install jax), --jax-layer
 compile training steps of a LLaMA of this width with so many layers, unrolled and as a scan.
 """
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -88,6 +89,8 @@ def main():
                         help="depths, comma separated, that JAX and XLA compile as well")
     parser.add_argument("extra", nargs="*", help="further flags of cleave compile, after --")
     a = parser.parse_args()
+    if a.jax_layers and not importlib.util.find_spec("jax"):
+        parser.error("--jax-layers needs JAX: pip install jax")
     with tempfile.TemporaryDirectory() as scratch:
         run = lambda model, mesh, batch, dtype="bf16", *more: measure(
             a.cleave, model, mesh, batch, a.seq, dtype, a.repeat, scratch, list(more) + a.extra)

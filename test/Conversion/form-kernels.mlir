@@ -305,3 +305,23 @@ func.func @columns(%x: tensor<64x1024xf32>, %y: tensor<64x1024xf32>) -> tensor<1
   %1 = graph.reduce sum %0 dims [0] : tensor<64x1024xf32> -> tensor<1024xf32>
   return %1 : tensor<1024xf32>
 }
+
+// -----
+
+// One narrow copy for both products.
+
+// CHECK-LABEL: exec.kernel @exp_0(
+// CHECK-SAME:    -> tensor<8x8xbf16>
+// CHECK-NOT:   exec.kernel
+// CHECK-LABEL: func.func @narrow
+// CHECK:         %[[N:.*]] = exec.invoke @exp_0
+// CHECK-NEXT:    graph.dot_general %[[N]], %arg1
+// CHECK-NEXT:    graph.dot_general %arg1, %[[N]]
+func.func @narrow(%x: tensor<8x8xf32>, %w: tensor<8x8xbf16>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = graph.exp %x : tensor<8x8xf32>
+  %1 = graph.convert %0 : tensor<8x8xf32> -> tensor<8x8xbf16>
+  %2 = graph.dot_general %1, %w contract [1] x [0] : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xf32>
+  %3 = graph.convert %0 : tensor<8x8xf32> -> tensor<8x8xbf16>
+  %4 = graph.dot_general %w, %3 contract [1] x [0] : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xf32>
+  return %2, %4 : tensor<8x8xf32>, tensor<8x8xf32>
+}

@@ -5,6 +5,7 @@
 
 #include "cleave/Conversion/Products.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 
@@ -202,7 +203,22 @@ static void widenScatters(func::FuncOp function) {
   }
 }
 
+/// A value that is converted to one type twice is converted once within a half of a step: both
+/// gradients of a product take a narrow copy of its result's.
+static void shareConversions(func::FuncOp function) {
+  llvm::DenseMap<std::tuple<Value, Type, Attribute>, graph::ConvertOp> known;
+  for (auto op : llvm::make_early_inc_range(function.front().getOps<graph::ConvertOp>())) {
+    auto [first, isNew] = known.try_emplace(
+        {op.getOperand(), op.getResult().getType(), op->getDiscardableAttr(kBackwardAttr)}, op);
+    if (isNew)
+      continue;
+    op.getResult().replaceAllUsesWith(first->second.getResult());
+    op.erase();
+  }
+}
+
 LogicalResult prepareKernels(func::FuncOp function) {
+  shareConversions(function);
   for (auto op : function.front().getOps<graph::DropoutOp>())
     takeScalarsOut(op);
   widenScatters(function);
