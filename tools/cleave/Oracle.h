@@ -24,6 +24,18 @@ std::vector<HostTensor> randomStatesOf(llvm::ArrayRef<cleave_tensor_info> states
 llvm::Expected<std::vector<std::vector<double>>>
 referenceOutputs(llvm::StringRef path, llvm::ArrayRef<cleave_tensor_info> outputs);
 
+/// A result of the program: an output, or the new value of a state.
+struct ProgramResult {
+  std::string name;
+  bool isState;
+};
+
+/// How AdamW updates a parameter: names of states and inputs. `weightDecay` may be empty.
+struct AdamWUpdate {
+  std::string parameter, firstMoment, secondMoment, step;
+  std::string learningRate, beta1, beta2, epsilon, weightDecay;
+};
+
 class Oracle {
 public:
   static llvm::Expected<std::unique_ptr<Oracle>> create(const Executable &executable,
@@ -35,11 +47,16 @@ public:
   double operations() const;
   /// Whether a value of the program is rounded to 16 bits.
   bool computesNarrowly() const;
-  /// The outputs in float64. `states` holds them all, or is null and they are read from `weights`
+  /// All results in float64. `states` holds them all, or is null and they are read from `weights`
   /// and rounded to the types of `infos`.
   llvm::Expected<std::vector<std::vector<double>>>
   evaluate(llvm::ArrayRef<HostTensor> inputs, const std::vector<HostTensor> *states,
            llvm::StringRef weights, llvm::ArrayRef<cleave_tensor_info> infos);
+  /// What evaluate() gives, in its order.
+  std::vector<ProgramResult> results() const;
+  /// Whether a state is a parameter of the model.
+  bool isWeight(llvm::StringRef state) const;
+  std::vector<AdamWUpdate> adamwUpdates() const;
   /// The program for a mesh of one device.
   llvm::Expected<Executable> compileUnsharded();
 

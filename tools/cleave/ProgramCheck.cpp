@@ -3,6 +3,8 @@
 
 #include "ProgramCheck.h"
 
+#include "VerifyStates.h"
+
 #include <cmath>
 
 using namespace cleave;
@@ -69,9 +71,24 @@ llvm::Expected<ProgramCheck> ProgramCheck::create(const Executable &executable, 
   return check;
 }
 
-llvm::Expected<std::vector<HostTensor>> ProgramCheck::runOnce(const Executable &program,
-                                                              int64_t interleave, bool poison,
-                                                              const char *driver) const {
+void ProgramCheck::noteUpdates(const Oracle &oracle) {
+  oracle_ = &oracle;
+  for (ProgramResult &result : oracle.results())
+    if (result.isState)
+      updated_.push_back(std::move(result.name));
+  if (!updated_.empty())
+    llvm::erase_if(states_, [&](const HostTensor &s) { return !oracle.isWeight(s.name); });
+}
+
+static const cleave_tensor_info *find(llvm::ArrayRef<cleave_tensor_info> tensors,
+                                      llvm::StringRef name) {
+  auto it = llvm::find_if(tensors, [&](const auto &info) { return info.name == name; });
+  return it == tensors.end() ? nullptr : &*it;
+}
+
+llvm::Expected<std::vector<HostTensor>>
+ProgramCheck::runOnce(const Executable &program, int64_t interleave, bool poison,
+                      const char *driver, std::vector<HostTensor> *before) const {
   SessionOptions options;
   options.driver = driver;
   options.threads = args_.threads;
@@ -85,15 +102,33 @@ llvm::Expected<std::vector<HostTensor>> ProgramCheck::runOnce(const Executable &
                                                    options);
   if (!session)
     return session.takeError();
-  if (llvm::Error error = session->run(signature_.entry))
-    return error;
   // The unsharded program's tensors lie elsewhere.
   llvm::Expected<Signature> signature = program.signature(signature_.entry);
   if (!signature)
     return signature.takeError();
+  auto addState = [&](const cleave_tensor_info &info, std::vector<HostTensor> &list) {
+    llvm::Expected<HostTensor> tensor = session->state(info);
+    if (tensor)
+      list.push_back(std::move(*tensor));
+    return tensor.takeError();
+  };
+  if (before && !updated_.empty())
+    for (const cleave_tensor_info &info : signature->states)
+      if (llvm::Error error = addState(info, *before))
+        return error;
+  if (llvm::Error error = session->run(signature_.entry))
+    return error;
   auto results = session->outputs(*signature);
   if (!results)
     return results.takeError();
+  for (const std::string &name : updated_) {
+    const cleave_tensor_info *info = find(signature->states, name);
+    if (!info)
+      return llvm::createStringError("the program updates the state " + name +
+                                     ", which the executable does not have");
+    if (llvm::Error error = addState(*info, *results))
+      return error;
+  }
   if (llvm::Error error = session->close())
     return error;
   return results;
@@ -104,7 +139,7 @@ llvm::Error ProgramCheck::run(Comparison &report) {
   if (auto calls = runOnce(*executable_, 0, false, "null"); !calls)
     return calls.takeError();
   // Padding and memory that was not written hold NaN: who reads them shows.
-  auto results = runOnce(*executable_, 0, /*poison=*/true);
+  auto results = runOnce(*executable_, 0, /*poison=*/true, "host", &before_);
   if (!results)
     return results.takeError();
   results_ = std::move(*results);
@@ -132,11 +167,32 @@ llvm::Error ProgramCheck::runUnsharded(Oracle &oracle) {
 }
 
 llvm::Expected<std::vector<std::vector<double>>> ProgramCheck::evaluate(Oracle &oracle) const {
-  return oracle.evaluate(inputs_, states(), args_.weights, signature_.states);
+  auto values = oracle.evaluate(inputs_, updated_.empty() ? states() : &before_, args_.weights,
+                                signature_.states);
+  if (!values)
+    return values.takeError();
+  std::vector<ProgramResult> results = oracle.results();
+  auto valueOf = [&](llvm::StringRef name, bool isState) {
+    for (auto [result, value] : llvm::zip_equal(results, *values))
+      if (result.name == name && result.isState == isState)
+        return std::move(value);
+    return std::vector<double>();
+  };
+  std::vector<std::vector<double>> expected;
+  for (const cleave_tensor_info &info : signature_.outputs)
+    expected.push_back(valueOf(info.name, false));
+  for (const std::string &name : updated_)
+    expected.push_back(valueOf(name, true));
+  for (auto [got, wanted] : llvm::zip(results_, expected))
+    if (wanted.size() != size_t(got.elements()))
+      return llvm::createStringError("the source program in the executable does not give " +
+                                     got.name + " as the executable does");
+  return expected;
 }
 
 void ProgramCheck::compare(llvm::ArrayRef<std::vector<double>> expected, Comparison &report) const {
-  for (auto [index, actual] : llvm::enumerate(results_)) {
+  size_t outputs = signature_.outputs.size();
+  for (auto [index, actual] : llvm::enumerate(llvm::ArrayRef(results_).take_front(outputs))) {
     std::vector<double> wanted = expected.empty() ? unsharded_[index].numbers() : expected[index];
     OutputReport output = difference(actual, wanted);
     double floor = floorOf(actual.dtype, wanted, narrow_);
@@ -155,4 +211,14 @@ void ProgramCheck::compare(llvm::ArrayRef<std::vector<double>> expected, Compari
     }
     report.outputs.push_back(output);
   }
+  if (updated_.empty())
+    return;
+  auto statesOf = [&](auto &list) {
+    return llvm::ArrayRef(list).drop_front(list.empty() ? 0 : outputs);
+  };
+  for (OutputReport &group :
+       compareStates({inputs_, before_, statesOf(results_), statesOf(unsharded_),
+                      expected.drop_front(expected.empty() ? 0 : outputs), narrow_},
+                     *oracle_))
+    report.outputs.push_back(std::move(group));
 }

@@ -25,13 +25,16 @@ public:
   bool isNarrow() const { return narrow_; }
   /// Weights may be stored wider than a program computes.
   void noteTypes(const Oracle &oracle) { narrow_ = narrow_ || oracle.computesNarrowly(); }
+  /// From now on the states that the program updates are compared too, and those that are no
+  /// weights are not drawn but start as the runtime has them. `oracle` stays alive as long as this.
+  void noteUpdates(const Oracle &oracle);
 
   /// In order, repeated, in random interleavings, on the driver that checks calls; with what is not
   /// written as NaN.
   llvm::Error run(Comparison &report);
   /// Runs the unsharded program, which is compiled for one device, on the same values.
   llvm::Error runUnsharded(Oracle &oracle);
-  /// The outputs of the unsharded program in float64.
+  /// The outputs of the unsharded program in float64, then the states that it updates.
   llvm::Expected<std::vector<std::vector<double>>> evaluate(Oracle &oracle) const;
   /// Compares what run() gave with `expected`, where it is there, else with the unsharded
   /// program's.
@@ -40,12 +43,17 @@ public:
 private:
   /// `driver` "null" computes nothing and checks the order and bounds of the calls.
   llvm::Expected<std::vector<HostTensor>> runOnce(const Executable &program, int64_t interleave,
-                                                  bool poison, const char *driver = "host") const;
+                                                  bool poison, const char *driver = "host",
+                                                  std::vector<HostTensor> *before = nullptr) const;
 
   const Executable *executable_ = nullptr;
   VerifyArgs args_;
   Signature signature_;
-  std::vector<HostTensor> inputs_, states_, results_, unsharded_;
+  std::vector<HostTensor> inputs_, states_;
+  /// Outputs, then updated states; and all states before the run, if it updates any.
+  std::vector<HostTensor> results_, unsharded_, before_;
+  const Oracle *oracle_ = nullptr;
+  std::vector<std::string> updated_; ///< states
   bool randomStates_ = false, narrow_ = false;
 };
 

@@ -45,6 +45,7 @@ static llvm::Error verifyTwin(const Executable &executable, const Oracle &oracle
   if (!check)
     return check.takeError();
   check->noteTypes(*found.oracle);
+  check->noteUpdates(*found.oracle);
   twin.against = inFloat64("twin", found.oracle->operations());
   if (llvm::Error error = check->run(twin))
     return error;
@@ -88,6 +89,16 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
       ProgramCheck::create(*executable, std::move(*signature), args);
   if (!check)
     return fail(check.takeError());
+  std::unique_ptr<Oracle> oracle;
+  if (!fromReference || check->isNarrow()) {
+    auto made = Oracle::create(*executable, entry);
+    if (!made)
+      return fail(made.takeError());
+    oracle = std::move(*made);
+    check->noteTypes(*oracle);
+    if (!fromReference)
+      check->noteUpdates(*oracle);
+  }
   Report report;
   if (llvm::Error error = check->run(report))
     return fail(std::move(error));
@@ -101,14 +112,10 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
     expected = std::move(*tensors);
     report.against = args.reference;
   }
-  if (!fromReference || check->isNarrow()) {
-    auto oracle = Oracle::create(*executable, entry);
-    if (!oracle)
-      return fail(oracle.takeError());
-    check->noteTypes(**oracle);
-    double operations = (*oracle)->operations();
+  if (oracle) {
+    double operations = oracle->operations();
     if (!fromReference && operations <= args.oracleLimit) {
-      auto values = check->evaluate(**oracle);
+      auto values = check->evaluate(*oracle);
       if (!values)
         return fail(values.takeError());
       expected = std::move(*values);
@@ -118,10 +125,10 @@ int cleave::tool::verifyCommand(const VerifyArgs &args) {
           "the unsharded program in its own type: the float64 oracle would take {0:e2} operations, "
           "above --oracle-limit {1:e2}",
           operations, args.oracleLimit);
-      if (llvm::Error error = verifyTwin(*executable, **oracle, entry, args, report))
+      if (llvm::Error error = verifyTwin(*executable, *oracle, entry, args, report))
         return fail(std::move(error));
     }
-    if (llvm::Error error = check->runUnsharded(**oracle))
+    if (llvm::Error error = check->runUnsharded(*oracle))
       return fail(std::move(error));
   }
   check->compare(expected, report);

@@ -121,6 +121,78 @@ TEST(Session, InputsHaveDefaults) {
   EXPECT_NE(y[0], 0);
 }
 
+TEST(Session, AllocatesWhatTheFileSays) {
+  Mlp mlp;
+  ExecutablePtr executable = loadFile(mlp.build().file());
+  cleave_memory_info memory;
+  ASSERT_CLEAVE_OK(cleave_executable_memory(executable.get(), "forward", &memory));
+  for (const char *driver : {"host", "null"}) {
+    cleave_session_options o = options();
+    o.driver = driver;
+    SessionPtr session = createSession(executable, o);
+    for (uint32_t device = 0; device < 8; ++device) {
+      uint64_t bytes = 0;
+      ASSERT_CLEAVE_OK(cleave_session_allocated_bytes(session.get(), device, &bytes));
+      EXPECT_EQ(bytes, memory.state);
+    }
+    (void)runMlp(mlp, session);
+    for (uint32_t device = 0; device < 8; ++device) {
+      uint64_t bytes = 0;
+      ASSERT_CLEAVE_OK(cleave_session_allocated_bytes(session.get(), device, &bytes));
+      EXPECT_EQ(bytes, memory.state + memory.input + memory.output + memory.stash + memory.scratch +
+                           memory.workspace);
+    }
+    uint64_t bytes = 0;
+    EXPECT_THAT(
+        errorOf(cleave_session_allocated_bytes(session.get(), 8, &bytes), CLEAVE_INVALID_ARGUMENT),
+        HasSubstr("device 8 of 8"));
+  }
+}
+
+TEST(Session, CheckedRunNamesWhatIsNotFinite) {
+  Mlp mlp;
+  ExecutablePtr executable = loadFile(mlp.build().file());
+  SessionPtr session = createSession(executable, options());
+  std::vector<float> expected = runMlp(mlp, session), y(expected.size());
+  char *text = nullptr;
+  ASSERT_CLEAVE_OK(cleave_session_run_checked(session.get(), "forward", &text));
+  EXPECT_THAT(text, HasSubstr("\"not_finite\": []"));
+  cleave_string_free(text);
+  ASSERT_CLEAVE_OK(cleave_session_read(session.get(), CLEAVE_OUTPUT, "forward", "y", y.data(),
+                                       y.size() * sizeof(float)));
+  EXPECT_EQ(y, expected);
+  // Rows of w1 that the second and the last shard of "tp" have: only their products overflow.
+  std::vector<float> w1 = mlp.w1();
+  for (uint64_t row : {3, 9})
+    w1[row * mlp.embed] = 3e38f, w1[row * mlp.embed + 1] = -3e38f;
+  std::vector<float> x(mlp.batch * mlp.embed, 2.0f);
+  for (uint64_t i = 0; i < x.size(); i += mlp.embed)
+    x[i + 1] = -2.0f;
+  std::vector<uint64_t> s1{mlp.hidden, mlp.embed}, xs{mlp.batch, mlp.embed};
+  cleave_array a1 = arrayOf(w1, s1), ax = arrayOf(x, xs);
+  ASSERT_CLEAVE_OK(cleave_session_set_state(session.get(), "w1", &a1));
+  ASSERT_CLEAVE_OK(cleave_session_set_input(session.get(), "forward", "x", &ax));
+  ASSERT_CLEAVE_OK(cleave_session_run_checked(session.get(), "forward", &text));
+  std::string report = text;
+  cleave_string_free(text);
+  size_t first = report.find("\"instruction\""), second = report.find("\"instruction\"", first + 1);
+  ASSERT_NE(first, std::string::npos) << report;
+  std::string up = report.substr(first, second - first);
+  EXPECT_THAT(up, HasSubstr("\"instruction\": 0,"));
+  EXPECT_THAT(up, HasSubstr("\"operation\": \"gemm\""));
+  EXPECT_THAT(up, HasSubstr("\"site\": \"mlp.up\""));
+  EXPECT_THAT(up, HasSubstr("\"from_finite\": true"));
+  EXPECT_THAT(up, HasSubstr("\"values\": 10")); // Two columns of five rows.
+  // The null driver has no values to look at.
+  cleave_session_options o = options();
+  o.driver = "null";
+  SessionPtr null = createSession(executable, o);
+  (void)runMlp(mlp, null);
+  EXPECT_THAT(
+      errorOf(cleave_session_run_checked(null.get(), "forward", &text), CLEAVE_UNIMPLEMENTED),
+      HasSubstr("can not check results"));
+}
+
 TEST(Session, SameBitsInEveryOrder) {
   Mlp mlp;
   ExecutablePtr executable = loadFile(mlp.build().file());
