@@ -134,6 +134,13 @@ class Checker:
                 self.expect(case, f"{kind} bytes", memory["state_by_kind"][kind], wanted)
                 self.expect(case, f"padding of {kind}s",
                             padding <= 0.05 * bytes_of_kind / count, True)
+        # Between microbatches stage 1 holds whole sums of gradients, stage 2 shards of them.
+        scratch = {stage: self.compile("train_step", f"dp={count}",
+                                       ["--microbatches", "3", "--zero", str(stage)])[2]["scratch"]
+                   for stage in (1, 2)}
+        saved, least = scratch[1] - scratch[2], 0.8 * whole["weight"] * (1 - 1 / count)
+        self.expect(f"dp={count} --microbatches 3", f"ZeRO 2 saves {saved} of {least} bytes",
+                    saved >= least, True)
         gradients = {stage: memory["gradients_held"] for stage, (_, memory) in by_zero.items()}
         self.expect("dp=4", "gradients", gradients[0] >= whole["weight"], True)
         alignment = 64 * 2 * 20

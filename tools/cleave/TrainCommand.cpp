@@ -496,22 +496,19 @@ llvm::Expected<std::string> Run::findOverflow(uint64_t failedStep) {
     llvm::Expected<Findings> findings = checkedStep();
     if (!findings)
       return findings.takeError();
+    // A step before the failed one is good if the states are.
+    broken = isBroken();
+    if (!broken)
+      return broken.takeError();
+    bool isGood = !*broken && progress_.step < failedStep;
     for (bool needsFinite : {true, false})
-      for (const auto &[instruction, finding] : *findings) {
-        bool isNew = !good.count(instruction) && (!needsFinite || finding.fromFinite);
-        if (!isNew)
-          continue;
-        // In a step without a predecessor to compare with, only what came to the states counts.
-        broken = isBroken();
-        if (!broken)
-          return broken.takeError();
-        if (*broken || progress_.step == failedStep)
+      for (const auto &[instruction, finding] : *findings)
+        if (!isGood && !good.count(instruction) && (!needsFinite || finding.fromFinite))
           return "the first to give a value that is not finite, in step " +
                  std::to_string(progress_.step) + ", is " + describe(instruction, finding);
-      }
     good = std::move(*findings);
   }
-  return makeError("the steps done again went another way");
+  return makeError("the steps done again stay finite");
 }
 
 llvm::Expected<double> Run::evaluate() {
