@@ -39,7 +39,7 @@ struct HuggingFaceOptions {
   /// Written as ops without a seed, which do nothing before a training step is made of the entry.
   DropoutOption dropout = {};
   /// The text of a config.json to be taken instead of the path's; no weight file is looked at then.
-  std::string config;
+  std::string config = {};
 };
 
 struct ImportedModel {
