@@ -136,7 +136,10 @@ TEST(Weights, BadIndex) {
               HasSubstr("there is no tensor 'w.weight'"));
   EXPECT_THAT(withIndex(R"({"weight_map":{"w.weight":"a.safetensors"}})"),
               HasSubstr("can not open"));
-  for (const char *path : {"../a.safetensors", "/etc/passwd", "sub/a.safetensors", "..", ""})
+  EXPECT_THAT(withIndex(R"({"weight_map":{"w.weight":"sub/a.safetensors"}})"),
+              HasSubstr("can not open"));
+  for (const char *path :
+       {"../a.safetensors", "/etc/passwd", "sub/../../a.safetensors", "sub/..", "sub/", "..", ""})
     EXPECT_THAT(withIndex(absl::StrCat(R"({"weight_map":{"w.weight":")", path, R"("}})")),
                 HasSubstr("which is not the name of a file in this folder"));
   EXPECT_THAT(withIndex(R"({"weight_map":{"w.weight":"a","w.weight":"b"}})"),
