@@ -109,10 +109,10 @@ class Check:
         kept = sum(x != 0 for x in tensors["weights"]) / len(tensors["weights"])
         self.expect(abs(kept - 0.5) < 0.05, f"a rate of 0.5 keeps {kept} of 2400 weights")
 
-    def compile(self, model, mesh, name, *more, rate=0.2):
+    def compile(self, model, mesh, name, *more, rate=0.2, sequence=16):
         program = self.folder / (name + ".cleave")
         self.run("compile", self.data / model, "--entry", "train_step", "--dropout", rate, "--batch", 8,
-                 "--seq", 16, "-o", program, "--mesh", *mesh.split(), *more)
+                 "--seq", sequence, "-o", program, "--mesh", *mesh.split(), *more)
         return program
 
     def train(self, program, model, steps, name, *more):
@@ -144,18 +144,23 @@ class Check:
         self.expect("in float64" in report, f"{model}: verify did not use the oracle")
 
     def costs(self, model):
-        for mesh in ("tp=2 --sequence-parallel", "dp=2,tp=2 --zero 3 --microbatches 2"):
+        config = json.loads((self.data / model / "config.json").read_text())
+        layers, heads, width = (config[key] for key in ("n_layer", "n_head", "n_embd"))
+        rows, sequence = 8, 64
+        # One byte an element: dropout behind the embedding and twice in a layer, and of attention.
+        masks = rows * sequence * (width * (1 + 2 * layers) + layers * heads * sequence)
+        for mesh, parts in (("tp=2 --sequence-parallel", 2), ("dp=2,tp=2 --zero 3 --microbatches 2", 8)):
             found = []
             for rate in (0, 0.2):
-                program = self.compile(model, mesh, "cost", rate=rate)
+                program = self.compile(model, mesh, "cost", rate=rate, sequence=sequence)
                 report = json.loads(self.run("inspect", program, "--json"))
                 entry = next(e for e in report["entries"] if e["name"] == "train_step")
                 found.append((sum(c["ring_bytes"] for c in entry["collectives"]),
                               entry["memory_per_device"]["total"]))
             (sent, memory), (sent_more, memory_more) = found
             self.expect(sent == sent_more, f"dropout under {mesh} sends {sent_more} and not {sent}")
-            # A seed of 64 bytes, and what memory packing makes of other kernels.
-            self.expect(memory_more <= 1.01 * memory + 64,
+            # A seed, and what memory packing makes of other kernels; no mask.
+            self.expect(memory_more < memory + masks / parts / 2,
                         f"dropout under {mesh} takes {memory_more} bytes and not {memory}")
 
     def resume(self, model):
