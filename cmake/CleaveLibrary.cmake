@@ -23,6 +23,16 @@ if(CLEAVE_BUILD_COMPILER)
   separate_arguments(CLEAVE_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
   add_library(cleave_compiler_options INTERFACE)
   target_include_directories(cleave_compiler_options INTERFACE ${CLEAVE_INCLUDE_DIR})
+  # Where NDEBUG is not as LLVM was built with, see the header there.
+  string(REGEX MATCH "^(Release|RelWithDebInfo|MinSizeRel)$" without_assertions
+    "${CMAKE_BUILD_TYPE}")
+  if(LLVM_ENABLE_ASSERTIONS)
+    target_compile_definitions(cleave_compiler_options INTERFACE CLEAVE_LLVM_HAS_ASSERTIONS)
+  endif()
+  set(CLEAVE_LLVM_HEADERS ${PROJECT_SOURCE_DIR}/cmake/llvm-headers)
+  if(LLVM_ENABLE_ASSERTIONS OR NOT without_assertions)
+    target_include_directories(cleave_compiler_options INTERFACE ${CLEAVE_LLVM_HEADERS})
+  endif()
   target_include_directories(cleave_compiler_options SYSTEM INTERFACE
     ${CLEAVE_GENERATED_INCLUDE_DIR} ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(cleave_compiler_options INTERFACE ${CLEAVE_LLVM_DEFINITIONS})
@@ -42,7 +52,13 @@ if(CLEAVE_BUILD_COMPILER)
   # With ccache's pch_external_checksum, this stands for the content of the precompiled header, which
   # holds absolute paths and would otherwise make every checkout compile everything anew.
   file(SHA256 ${CLEAVE_PCH_HEADER} header_hash)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CLEAVE_PCH_HEADER})
+  if(LLVM_ENABLE_ASSERTIONS OR NOT without_assertions)
+    set(statistic_header ${CLEAVE_LLVM_HEADERS}/llvm/ADT/Statistic.h)
+    file(SHA256 ${statistic_header} statistic_hash)
+    string(APPEND header_hash " ${statistic_hash}")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${CLEAVE_PCH_HEADER} ${statistic_header})
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
   set(CLEAVE_PCH ${PROJECT_BINARY_DIR}/CMakeFiles/cleave_pch.dir/cmake_pch.hxx.pch)
   file(CONFIGURE OUTPUT ${CLEAVE_PCH}.sum
