@@ -53,7 +53,7 @@ class Peak:
         running = [subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
                    for _ in range(self.threads)]
         reports = [json.loads(p.communicate()[0]) for p in running]
-        return sum(r["benchmarks"][0]["GFLOP/s"] for r in reports) / 1e9
+        return sum(r["benchmarks"][0]["GFLOP/s"] for r in reports)
 
 
 class Torch:
@@ -112,10 +112,12 @@ class Cleave:
                         str(a.batch), "--seq", str(a.seq), "--cpu", a.cpu, "--entry",
                         "train_step"], check=True)
         self.command = [tool, "run", executable, "--weights", folder, "--inputs", inputs,
-                        "--entry", "train_step", "--threads", str(a.threads), "--json"]
+                        "--entry", "train_step", "--json"]
+        self.threads = a.threads
 
-    def report(self, *flags):
-        done = subprocess.run([*self.command, *flags], stdout=subprocess.PIPE, text=True, check=True)
+    def report(self, *flags, threads=None):
+        command = [*self.command, *flags, "--threads", str(threads or self.threads)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(done.stdout)
 
     def step(self):
@@ -123,7 +125,7 @@ class Cleave:
 
     def overhead(self):
         """Share of a step that is neither kernels nor collectives; on one device and thread."""
-        profile = self.report("--profile", "--repeat", "3", "--threads", "1")["profile"]
+        profile = self.report("--profile", "--repeat", "3", threads=1)["profile"]
         return 1 - profile["milliseconds_all_devices"] / profile["milliseconds"]
 
 
