@@ -22,7 +22,8 @@ from reference_matrix import batch_and_sequence
 
 STRATEGIES = ["--mesh dp=1", "--mesh dp=8", "--mesh dp=8 --zero 1", "--mesh dp=8 --zero 2",
               "--mesh dp=8 --zero 3", "--mesh dp=2,fsdp=4", "--mesh tp=8", "--mesh dp=2,tp=4",
-              "--mesh dp=2,tp=4 --sequence-parallel --zero 1", "--mesh tp=3"]
+              "--mesh dp=2,tp=4 --sequence-parallel --zero 1", "--mesh tp=3",
+              "--mesh dp=1 --microbatches 4", "--mesh dp=2,tp=2 --zero 1 --microbatches 4"]
 
 
 def draw(generator, batch):
