@@ -121,18 +121,24 @@ def device_count(mesh):
     return math.prod(int(axis.split("=")[1]) for axis in mesh.split(","))
 
 
+def add_run_options(parser, rounds, repeat):
+    """What is run, and how often."""
+    parser.add_argument("--meshes", default="dp=1;dp=2;tp=2;dp=2,tp=4")
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--seq", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--repeat", type=int, default=repeat,
+                        help="timed steps a round, after one more")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
+                        help="of Cleave and PyTorch; default: one a core")
+    parser.add_argument("--cpu", default="baseline", choices=["baseline", "native"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", default="build/release/bin/cleave")
-    parser.add_argument("--meshes", default="dp=1;dp=2;tp=2;dp=2,tp=4")
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--seq", type=int, default=256)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeat", type=int, default=5, help="timed steps a round, after one more")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
-                        help="of every contender; default: one a core")
-    parser.add_argument("--cpu", default="baseline", choices=["baseline", "native"])
+    add_run_options(parser, rounds=5, repeat=5)
     parser.add_argument("--check", action="store_true",
                         help="exit 1 below 1.5 times eager, or dp=2,tp=4 more than 25%% below the best")
     a = parser.parse_args()

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save_file
 
-from forward import MODEL, Eager, device_count, weights
+from forward import MODEL, Eager, add_run_options, device_count, weights
 
 PEAK, EAGER, COMPILED, WIDE = "oneDNN 2048^3", "torch eager", "torch.compile", "dp=2,tp=4"
 LEARNING_RATE, BETAS, EPS, DECAY = 3e-4, (0.9, 0.95), 1e-8, 0.1
@@ -133,15 +133,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default="build/release")
-    parser.add_argument("--meshes", default="dp=1;dp=2;tp=2;dp=2,tp=4")
-    parser.add_argument("--jax-meshes", default="dp=2;dp=8;dp=2,tp=4")
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--seq", type=int, default=256)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--repeat", type=int, default=3, help="timed steps a round, after one more")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
-                        help="of Cleave and PyTorch; default: one a core (JAX takes all)")
-    parser.add_argument("--cpu", default="baseline", choices=["baseline", "native"])
+    add_run_options(parser, rounds=3, repeat=3)
+    parser.add_argument("--jax-meshes", default="dp=2;dp=8;dp=2,tp=4",
+                        help="JAX takes all cores, whatever --threads")
     parser.add_argument("--check", action="store_true",
                         help="exit 1 below 75%% of the product's rate on at most 2 devices, 60%% on "
                         f"{WIDE}, or 1.6 times the best peer (1.1 without AVX-512)")

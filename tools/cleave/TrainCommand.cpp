@@ -5,6 +5,7 @@
 #include "Diagnostics.h"
 #include "Findings.h"
 #include "Oracle.h"
+#include "TrainReport.h"
 #include "TrainingProgram.h"
 
 #include "cleave/Training/Schedule.h"
@@ -35,8 +36,6 @@ double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f2} MB", 1e-6 * double(bytes)); }
-
 /// As `%g` writes it, but with all digits that the number needs.
 std::string shortest(double value) {
   if (std::isnan(value))
@@ -48,11 +47,6 @@ std::string shortest(double value) {
 
 /// The setting of --steps where they decide nothing but the end of the run.
 const std::string kAnySteps = "any";
-
-/// JSON has no NaN.
-json::Value numberOrNull(double value) {
-  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
-}
 
 /// One run of `cleave train`.
 class Run {
@@ -103,7 +97,6 @@ private:
   double number(llvm::StringRef name) const;
   void printProgress(const StepResult &result, double rate, double seconds);
   void clearProgress();
-  void printReport();
 
   const TrainArgs &args_;
   const bool showProgress_;
@@ -123,7 +116,6 @@ private:
   double seconds_ = 0; ///< of all steps, without evaluation and checkpoints
   StepResult last_;
   std::optional<double> evaluationLoss_;
-  std::optional<std::vector<uint64_t>> allocated_; ///< bytes of each device, at the end
 };
 
 Schedule Run::schedule() const {
@@ -567,80 +559,30 @@ llvm::Error Run::finish() {
   llvm::Expected<std::vector<uint64_t>> allocated = program_->allocatedBytes();
   if (!allocated)
     return allocated.takeError();
-  allocated_ = std::move(*allocated);
   if (llvm::Error error = program_->close())
     return error;
   clearProgress();
-  printReport();
+  TrainReport report;
+  report.devices = cleave_executable_num_devices(executable_->get());
+  report.progress = progress_;
+  report.stepsRun = stepsDone_;
+  report.skippedSteps = skippedSteps_;
+  report.seconds = seconds_;
+  if (seconds_ > 0) {
+    double tokens = double(program_->batch() * program_->sequence());
+    report.tokensPerSecond = double(stepsDone_) * tokens / seconds_;
+    if (modelFlops_ > 0)
+      report.mfu = modelFlops_ * double(stepsDone_) / seconds_ / (1e9 * args_.peakGflops);
+  }
+  report.memory = program_->memory();
+  report.allocatedBytes = std::move(*allocated);
+  report.last = last_;
+  report.evaluationLoss = evaluationLoss_;
+  report.resumedFrom = resumedFrom_;
+  if (folder_ && savedStep_)
+    report.checkpoint = llvm::cantFail(folder_->latest());
+  args_.json ? report.printJson() : report.print();
   return llvm::Error::success();
-}
-
-void Run::printReport() {
-  const TrainingMemory &memory = program_->memory();
-  double tokens = double(stepsDone_ * program_->batch() * program_->sequence());
-  double speed = seconds_ > 0 ? tokens / seconds_ : 0;
-  double mfu = modelFlops_ > 0 && seconds_ > 0
-                   ? modelFlops_ * double(stepsDone_) / seconds_ / (1e9 * args_.peakGflops)
-                   : 0;
-  std::string checkpoint = folder_ && savedStep_ ? llvm::cantFail(folder_->latest()) : "";
-  if (args_.json) {
-    json::Object report{{"devices", cleave_executable_num_devices(executable_->get())},
-                        {"step", progress_.step},
-                        {"steps_run", stepsDone_},
-                        {"tokens_seen", progress_.tokensSeen},
-                        {"seconds", seconds_},
-                        {"tokens_per_second", speed},
-                        {"memory_per_device", json::Object{{"weights", memory.weights},
-                                                           {"optimizer", memory.optimizer},
-                                                           {"other_states", memory.otherStates},
-                                                           {"temporary", memory.temporary},
-                                                           {"total", memory.total}}}};
-    if (allocated_)
-      report["allocated_bytes_per_device"] = json::Array(*allocated_);
-    if (stepsDone_ > 0) {
-      report["loss"] = last_.loss;
-      report["grad_norm"] = numberOrNull(last_.gradientNorm);
-      if (last_.lossScale) {
-        report["loss_scale"] = *last_.lossScale;
-        report["skipped_steps"] = skippedSteps_;
-      }
-    }
-    if (evaluationLoss_)
-      report["eval_loss"] = *evaluationLoss_;
-    if (mfu > 0)
-      report["mfu"] = mfu;
-    if (!resumedFrom_.empty())
-      report["resumed_from"] = resumedFrom_;
-    if (!checkpoint.empty())
-      report["checkpoint"] = checkpoint;
-    llvm::outs() << llvm::formatv("{0:2}", json::Value(std::move(report))) << "\n";
-    return;
-  }
-  if (!resumedFrom_.empty())
-    llvm::outs() << "resumed from " << resumedFrom_ << "\n";
-  if (stepsDone_ == 0) {
-    llvm::outs() << "step " << progress_.step << " was reached before: nothing to do\n";
-    if (!checkpoint.empty())
-      llvm::outs() << "checkpoint " << checkpoint << "\n";
-    return;
-  }
-  llvm::outs() << "trained to step " << progress_.step << " (" << stepsDone_ << " steps in "
-               << llvm::format("%.3f", seconds_) << " s, " << llvm::format("%.0f", speed)
-               << " tokens/s" << (mfu > 0 ? llvm::formatv(", MFU {0:f1}%", 100 * mfu).str() : "")
-               << ")\n"
-               << "loss " << llvm::format("%.6g", last_.loss) << ", gradient norm "
-               << llvm::format("%.6g", std::abs(last_.gradientNorm)); // A NaN without sign.
-  if (evaluationLoss_)
-    llvm::outs() << ", evaluation loss " << llvm::format("%.6g", *evaluationLoss_);
-  if (last_.lossScale)
-    llvm::outs() << "\nloss scale " << llvm::format("%.6g", *last_.lossScale) << ", "
-                 << skippedSteps_ << (skippedSteps_ == 1 ? " step" : " steps")
-                 << " skipped because gradients overflowed";
-  llvm::outs() << "\nmemory per device: weights " << megabytes(memory.weights) << ", optimizer "
-               << megabytes(memory.optimizer) << ", other states " << megabytes(memory.otherStates)
-               << ", inputs and temporaries " << megabytes(memory.temporary) << "\n";
-  if (!checkpoint.empty())
-    llvm::outs() << "checkpoint " << checkpoint << "\n";
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include "DerivativeCases.h"
 #include "Layout/Seed.h"
+#include "ProgramTest.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "cleave/Interpreter/Arguments.h"
@@ -17,7 +18,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringSet.h"
 #include "gtest/gtest.h"
-#include <mutex>
 
 using namespace cleave;
 using namespace cleave::interpreter;
@@ -43,18 +43,8 @@ std::string withSizes(llvm::StringRef text, std::mt19937 &random) {
   return result;
 }
 
-class Derivatives : public testing::TestWithParam<DerivativeCase> {
+class Derivatives : public test::ProgramTest<DerivativeCase> {
 protected:
-  static void SetUpTestSuite() {
-    static std::once_flag once;
-    std::call_once(once, registerAllPasses);
-  }
-  void SetUp() override {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    context.appendDialectRegistry(registry);
-  }
-
   /// The case's function with one more argument a result of floats, and a loss in the place of its
   /// results: the sum of products with these arguments.
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text) {
@@ -131,8 +121,6 @@ protected:
     };
     return (8.0 * (shifted(h) - shifted(-h)) - (shifted(2 * h) - shifted(-2 * h))) / (12.0 * h);
   }
-
-  mlir::MLIRContext context;
 };
 
 constexpr llvm::StringLiteral kGradients =

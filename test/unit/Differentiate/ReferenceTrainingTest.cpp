@@ -4,18 +4,17 @@
 // Gradients and training steps of imported models, in f64, against Hugging Face's numbers; and
 // partitioned gradients against the models' own.
 
+#include "ProgramTest.h"
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "cleave/Import/HuggingFace/ImportHuggingFace.h"
 #include "cleave/Interpreter/Arguments.h"
 #include "cleave/Interpreter/Interpreter.h"
 #include "cleave/Layout/ParseMesh.h"
 #include "cleave/Pipelines/Phases.h"
-#include "cleave/Pipelines/Register.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "gtest/gtest.h"
 #include <map>
-#include <mutex>
 
 using namespace cleave;
 using namespace cleave::interpreter;
@@ -27,16 +26,10 @@ std::string folderOf(llvm::StringRef model) { return CLEAVE_REFERENCE_DIR "/" + 
 /// Tensors by the names of states, inputs and outputs.
 using Tensors = std::map<std::string, TensorRef>;
 
-class ReferenceTraining : public testing::TestWithParam<const char *> {
+class ReferenceTraining : public test::ProgramTest<const char *> {
 protected:
-  static void SetUpTestSuite() {
-    static std::once_flag once;
-    std::call_once(once, registerAllPasses);
-  }
   void SetUp() override {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    context.appendDialectRegistry(registry);
+    test::ProgramTest<const char *>::SetUp();
     for (const char *file :
          {"/model.safetensors", "/reference.safetensors", "/training.safetensors"}) {
       llvm::Expected<safetensors::Checkpoint> opened =
@@ -130,7 +123,6 @@ protected:
     return tensors;
   }
 
-  mlir::MLIRContext context;
   llvm::SmallVector<safetensors::Checkpoint, 3> files;
   int64_t batch = 0, sequence = 0;
 };

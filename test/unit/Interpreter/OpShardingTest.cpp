@@ -4,16 +4,15 @@
 // Every graph op under random meshes and shardings: the partitioned op computes what the op
 // computes. CLEAVE_RANDOM_SEED=N runs other cases, CLEAVE_RANDOM_CASES=N more of them.
 
+#include "ProgramTest.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Interpreter/Arguments.h"
 #include "cleave/Interpreter/Interpreter.h"
 #include "cleave/Pipelines/Phases.h"
-#include "cleave/Pipelines/Register.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
-#include <mutex>
 #include <random>
 
 using namespace cleave;
@@ -51,16 +50,10 @@ Layout randomLayout(const Mesh &mesh, unsigned rank, std::mt19937_64 &random) {
   return layout;
 }
 
-class OpSharding : public testing::TestWithParam<Program> {
+class OpSharding : public test::ProgramTest<Program> {
 protected:
-  static void SetUpTestSuite() {
-    static std::once_flag once;
-    std::call_once(once, registerAllPasses);
-  }
   void SetUp() override {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    context.appendDialectRegistry(registry);
+    test::ProgramTest<Program>::SetUp();
     context.loadAllAvailableDialects();
   }
 
@@ -88,8 +81,6 @@ protected:
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
       setResultSharding(function, i, draw(type));
   }
-
-  mlir::MLIRContext context;
 };
 
 TEST_P(OpSharding, ComputesTheSame) {

@@ -4,16 +4,15 @@
 // Imported models against Hugging Face's numbers, and partitioned models against the models
 // themselves, in the interpreter.
 
+#include "ProgramTest.h"
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "cleave/Import/HuggingFace/ImportHuggingFace.h"
 #include "cleave/Interpreter/Arguments.h"
 #include "cleave/Interpreter/Interpreter.h"
 #include "cleave/Layout/ParseMesh.h"
 #include "cleave/Pipelines/Phases.h"
-#include "cleave/Pipelines/Register.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "gtest/gtest.h"
-#include <mutex>
 
 using namespace cleave;
 using namespace cleave::interpreter;
@@ -22,16 +21,10 @@ using mlir::func::FuncOp;
 namespace {
 std::string folderOf(llvm::StringRef model) { return CLEAVE_REFERENCE_DIR "/" + model.str(); }
 
-class ReferenceModels : public testing::TestWithParam<const char *> {
+class ReferenceModels : public test::ProgramTest<const char *> {
 protected:
-  static void SetUpTestSuite() {
-    static std::once_flag once;
-    std::call_once(once, registerAllPasses);
-  }
   void SetUp() override {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    context.appendDialectRegistry(registry);
+    test::ProgramTest<const char *>::SetUp();
     for (const char *file : {"/model.safetensors", "/reference.safetensors"}) {
       llvm::Expected<safetensors::Checkpoint> opened =
           safetensors::Checkpoint::open(folderOf(GetParam()) + file);
@@ -64,7 +57,6 @@ protected:
     return failed(results) ? std::vector<TensorRef>() : *results;
   }
 
-  mlir::MLIRContext context;
   llvm::SmallVector<safetensors::Checkpoint, 2> files;
   int64_t batch = 0, sequence = 0;
 };
