@@ -230,3 +230,28 @@ exec.kernel @in_place_count(%a: tensor<4xf32>) -> tensor<4xf32> attributes {in_p
 exec.kernel @in_place_type(%a: tensor<4xf32>, %b: tensor<8xf32>) -> tensor<4xf32> attributes {in_place = array<i64: 1>} {
   exec.yield %a : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{threshold and site of dropout have 32 bits, found 4294967296 and 7}}
+func.func private @f() attributes {drop = #exec.dropout<threshold = 4294967296, site = 7, scale = 1.25 : f64, position = <0>, strides = [64, 64, 64, 64]>}
+
+// -----
+
+// expected-error @below {{the scale of dropout is a number of f64}}
+func.func private @f() attributes {drop = #exec.dropout<threshold = 1, site = 7, scale = 1.25 : f32, position = <0>, strides = [64, 64, 64, 64]>}
+
+// -----
+
+// expected-error @below {{dropout has four strides of at least 0}}
+func.func private @f() attributes {drop = #exec.dropout<threshold = 1, site = 7, scale = 1.25 : f64, position = <0>, strides = [64, 64, 64]>}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=4]>
+exec.entry @e on @mesh axes [] inputs [] outputs [] states [] {
+  %x = exec.buffer scratch 64
+  // expected-error @below {{needs dropout, seed and step together, or none of them}}
+  %e = exec.attention %x, %x, %x, %x : f32 batch 1 sq 2 skv 2 kv_heads 1 groups 1 d 4 dv 4
+      scale 0.5 dropout <threshold = 1, site = 7, scale = 1.25 : f64, position = <0>, strides = [64, 64, 64, 64]> stream 0
+}

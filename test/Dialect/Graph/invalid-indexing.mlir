@@ -152,3 +152,11 @@ func.func @attention_dropout_strides(%q: tensor<1x2x1x1x4xf32>, %k: tensor<1x2x1
   %0 = graph.attention %q, %k, %k seed %s step %s scale = 1.0 dropout = <rate = 0.5, site = 0, start = 0, strides = [128, 64, 100, 64]> : (tensor<1x2x1x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<i64>, tensor<i64>) -> tensor<1x2x1x1x4xf32>
   return
 }
+
+// -----
+
+func.func @attention_dropout_rank(%q: tensor<1x2x1x1x4xf32>, %k: tensor<1x2x1x4xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{expected four strides of dropout, of batch, query, kv_head and q_group, found 3}}
+  %0 = graph.attention %q, %k, %k seed %s step %s scale = 1.0 dropout = <rate = 0.5, site = 0, start = 0, strides = [128, 64, 64]> : (tensor<1x2x1x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<i64>, tensor<i64>) -> tensor<1x2x1x1x4xf32>
+  return
+}
