@@ -3,6 +3,7 @@
 //
 // The JSON text that `cleave inspect` and `cleave explain` are made from.
 
+#include "absl/strings/str_join.h"
 #include "core/executable.h"
 #include "core/expr.h"
 #include <algorithm>
@@ -97,14 +98,18 @@ private:
   /// Fields that all listed instructions have.
   Json base(uint32_t index, const fb::Instr &instr) const {
     Json j = {{"instruction", index}, {"stream", instr.stream()}};
-    const auto *sites = executable_.schema().sites();
-    if (sites && instr.site() < sites->size()) {
-      const fb::Site &site = *sites->Get(instr.site());
-      j["site"] = textOf(site.name());
-      j["op"] = textOf(site.op());
-      j["reason"] = textOf(site.reason());
-    }
+    addSite(j, instr.site());
     return j;
+  }
+
+  void addSite(Json &j, uint32_t index) const {
+    const auto *sites = executable_.schema().sites();
+    if (!sites || index >= sites->size())
+      return;
+    const fb::Site &site = *sites->Get(index);
+    j["site"] = textOf(site.name());
+    j["op"] = textOf(site.op());
+    j["reason"] = textOf(site.reason());
   }
 
   Json memory() const {
@@ -144,7 +149,23 @@ private:
   }
 
   Json collective(uint32_t index, const fb::Instr &instr, const fb::Collective &c) const {
-    Json j = base(index, instr);
+    Json j = base(index, instr), parts = Json::array();
+    uint64_t sourceBytes = 0, resultBytes = 0;
+    std::vector<std::string> reasons;
+    for (const fb::CollectivePart *part : *c.parts()) {
+      Json p = Json::object();
+      addSite(p, part->site());
+      p["source_bytes"] = part->src()->bytes();
+      p["result_bytes"] = part->dst()->bytes();
+      std::string reason = p.value("reason", "");
+      if (!reason.empty() && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+        reasons.push_back(std::move(reason));
+      sourceBytes += part->src()->bytes();
+      resultBytes += part->dst()->bytes();
+      parts.push_back(std::move(p));
+    }
+    j["site"] = executable_.siteName(instr);
+    j["reason"] = absl::StrJoin(reasons, "; ");
     j["kind"] = collectiveName(c.kind());
     bool permute = c.kind() == fb::CollectiveKind::Permute;
     if (!permute) {
@@ -154,9 +175,10 @@ private:
     if (c.kind() == fb::CollectiveKind::AllReduce || c.kind() == fb::CollectiveKind::ReduceScatter)
       j["reduction"] = kReductions[size_t(c.reduction())];
     j["dtype"] = nameOf(c.dtype());
-    j["source_bytes"] = c.src()->bytes();
-    j["result_bytes"] = c.dst()->bytes();
+    j["source_bytes"] = sourceBytes;
+    j["result_bytes"] = resultBytes;
     j["ring_bytes"] = c.ring_bytes();
+    j["parts"] = std::move(parts);
     return j;
   }
 

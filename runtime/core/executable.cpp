@@ -147,7 +147,11 @@ std::string Executable::siteName(const fb::Instr &instr) const {
   const auto *sites = root_->sites();
   if (!sites || instr.site() >= sites->size() || !sites->Get(instr.site())->name())
     return "";
-  return sites->Get(instr.site())->name()->str();
+  std::string name = sites->Get(instr.site())->name()->str();
+  const fb::Collective *group = instr.op_as_Collective();
+  if (group && group->parts()->size() > 1)
+    absl::StrAppend(&name, " and ", group->parts()->size() - 1, " more");
+  return name;
 }
 
 std::string Executable::instructionText(const EntryInfo &entry, size_t index) const {

@@ -172,12 +172,10 @@ private:
     c.reduction = op.reduction();
     c.dtype = op.dtype();
     c.tag = index_;
-    c.src = sliceOf(op.src());
-    c.dst = sliceOf(op.dst());
-    c.outer = op.outer();
-    c.dim = op.dim();
-    c.block = op.block();
-    c.inner = op.inner();
+    c.parts.clear();
+    for (const fb::CollectivePart *part : *op.parts())
+      c.parts.push_back({sliceOf(part->src()), sliceOf(part->dst()), part->outer(), part->dim(),
+                         part->block(), part->inner()});
     c.middle = op.middle();
     c.dim2 = op.dim2();
     c.block2 = op.block2();

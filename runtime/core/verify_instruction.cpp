@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace cleave::rt {
 namespace {
@@ -321,59 +322,109 @@ Status InstructionVerifier::verifyOp(const fb::Collective &op) {
     return bad("unknown collective ", int(op.kind()), " or reduction ", int(op.reduction()));
   if (!isKnown(op.dtype()))
     return bad("unknown element type ", int(op.dtype()));
-  uint64_t size = sizeOf(op.dtype());
-  CLEAVE_RETURN_IF_ERROR(checkRef("src", op.src(), size));
-  CLEAVE_RETURN_IF_ERROR(checkRef("dst", op.dst(), size));
-  bool inPlace = op.kind() == fb::CollectiveKind::AllReduce && same(*op.src(), *op.dst());
-  if (!inPlace && overlaps(*op.src(), *op.dst()))
-    return bad("source and destination overlap");
-  if (op.kind() == fb::CollectiveKind::Permute)
-    return verifyPermute(op);
-  if (op.axes() >= entry_.axisLists.size())
-    return bad("axis list ", op.axes(), " of ", entry_.axisLists.size());
-  uint64_t n = shardCount(entry_.axisLists[op.axes()]);
   bool reduces =
       op.kind() == fb::CollectiveKind::AllReduce || op.kind() == fb::CollectiveKind::ReduceScatter;
   if (reduces && op.dtype() == DType::I1 && op.reduction() == fb::Reduction::Sum)
     return bad("a sum of booleans is not supported");
+  bool permutes = op.kind() == fb::CollectiveKind::Permute;
+  if (!permutes && op.axes() >= entry_.axisLists.size())
+    return bad("axis list ", op.axes(), " of ", entry_.axisLists.size());
+  flatbuffers::uoffset_t parts = op.parts()->size();
+  bool mayBeGroup = reduces || op.kind() == fb::CollectiveKind::AllGather;
+  if (parts == 0 || (parts > 1 && !mayBeGroup))
+    return bad("a collective of ", parts, " parts, ", mayBeGroup ? "it needs at least" : "expected",
+               " 1");
+  for (flatbuffers::uoffset_t i = 0; i < parts; ++i)
+    if (Status status = verifyPart(op, *op.parts()->Get(i)); !status.ok())
+      return parts == 1 ? status : annotate(status, absl::StrCat("part ", i));
+  if (permutes)
+    return verifyPermute(op);
+  return parts == 1 ? absl::OkStatus() : verifyDisjoint(op);
+}
 
-  Checked frame = checkedProduct({op.outer(), op.inner(), size});
+Status InstructionVerifier::verifyPart(const fb::Collective &op, const fb::CollectivePart &part) {
+  uint64_t sites = executable_.sites() ? executable_.sites()->size() : 0;
+  if (part.site() >= sites && !(sites == 0 && part.site() == 0))
+    return bad("site ", part.site(), " of ", sites);
+  uint64_t size = sizeOf(op.dtype());
+  CLEAVE_RETURN_IF_ERROR(checkRef("src", part.src(), size));
+  CLEAVE_RETURN_IF_ERROR(checkRef("dst", part.dst(), size));
+  bool inPlace = op.kind() == fb::CollectiveKind::AllReduce && same(*part.src(), *part.dst());
+  if (!inPlace && overlaps(*part.src(), *part.dst()))
+    return bad("source and destination overlap");
+  if (op.kind() == fb::CollectiveKind::Permute) {
+    if (part.src()->bytes() != part.dst()->bytes())
+      return bad("sends ", part.src()->bytes(), " bytes and receives ", part.dst()->bytes());
+    return absl::OkStatus();
+  }
+  uint64_t n = shardCount(entry_.axisLists[op.axes()]);
+  Checked frame = checkedProduct({part.outer(), part.inner(), size});
   auto covers = [n](uint64_t block, uint64_t dim) {
     Checked total = Checked(n) * Checked(block);
     return total.valid() && total.value() >= dim;
   };
-  Checked whole = frame * Checked(op.dim()), part = frame * Checked(op.block());
+  Checked source = frame * Checked(part.dim()), result = frame * Checked(part.block());
   switch (op.kind()) {
   case fb::CollectiveKind::AllReduce:
-    part = whole;
+    result = source;
     break;
   case fb::CollectiveKind::AllGather:
-    std::swap(whole, part);
+    std::swap(source, result);
     break;
   case fb::CollectiveKind::AllToAll:
-    // whole = source [.., block, dim2 ..], part = destination [.., dim, block2 ..]
-    whole = checkedProduct({op.outer(), op.inner(), op.middle(), size}) * Checked(op.block()) *
-            Checked(op.dim2());
-    part = checkedProduct({op.outer(), op.inner(), op.middle(), size}) * Checked(op.dim()) *
-           Checked(op.block2());
+    // source [.., block, dim2 ..], result [.., dim, block2 ..]
+    source = frame * Checked(op.middle()) * Checked(part.block()) * Checked(op.dim2());
+    result = frame * Checked(op.middle()) * Checked(part.dim()) * Checked(op.block2());
     if (!covers(op.block2(), op.dim2()))
       return bad(n, " blocks of ", op.block2(), " do not cover ", op.dim2());
     break;
   default:
     break;
   }
-  if (op.kind() != fb::CollectiveKind::AllReduce && !covers(op.block(), op.dim()))
-    return bad(n, " blocks of ", op.block(), " do not cover ", op.dim());
-  if (!whole.equals(op.src()->bytes()))
-    return bad("the source has ", op.src()->bytes(), " bytes, its shape does not");
-  if (!part.equals(op.dst()->bytes()))
-    return bad("the destination has ", op.dst()->bytes(), " bytes, its shape does not");
+  if (op.kind() != fb::CollectiveKind::AllReduce && !covers(part.block(), part.dim()))
+    return bad(n, " blocks of ", part.block(), " do not cover ", part.dim());
+  if (!source.equals(part.src()->bytes()))
+    return bad("the source has ", part.src()->bytes(), " bytes, its shape does not");
+  if (!result.equals(part.dst()->bytes()))
+    return bad("the destination has ", part.dst()->bytes(), " bytes, its shape does not");
+  return absl::OkStatus();
+}
+
+/// Parts run in any order: what one writes, no other reads or writes.
+Status InstructionVerifier::verifyDisjoint(const fb::Collective &op) {
+  struct Range {
+    fb::Region region;
+    uint64_t begin, end;
+    bool isWritten;
+  };
+  std::vector<Range> ranges;
+  for (const fb::CollectivePart *part : *op.parts()) {
+    auto add = [&](const fb::BufferRef &ref, bool isWritten) {
+      if (ref.bytes())
+        ranges.push_back({ref.region(), ref.offset(), ref.offset() + ref.bytes(), isWritten});
+    };
+    add(*part->dst(), true);
+    if (!same(*part->src(), *part->dst()))
+      add(*part->src(), false);
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
+    return std::tie(a.region, a.begin) < std::tie(b.region, b.begin);
+  });
+  uint64_t readEnd = 0, writtenEnd = 0; // of the ranges before, in the same region
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const Range &range = ranges[i];
+    if (i == 0 || range.region != ranges[i - 1].region)
+      readEnd = writtenEnd = 0;
+    if (range.begin < writtenEnd || (range.isWritten && range.begin < readEnd))
+      return bad("a part writes what another one reads or writes, at offset ", range.begin,
+                 " of the ", fb::EnumNameRegion(range.region), " region");
+    uint64_t &end = range.isWritten ? writtenEnd : readEnd;
+    end = std::max(end, range.end);
+  }
   return absl::OkStatus();
 }
 
 Status InstructionVerifier::verifyPermute(const fb::Collective &op) {
-  if (op.src()->bytes() != op.dst()->bytes())
-    return bad("sends ", op.src()->bytes(), " bytes and receives ", op.dst()->bytes());
   if (!op.peer() || !op.source())
     return bad("a permutation lacks its peer or its source");
   int64_t last = int64_t(mesh_.numDevices()) - 1;

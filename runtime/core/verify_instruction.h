@@ -31,6 +31,8 @@ private:
   Status verifyOp(const fb::Copy &op);
   Status verifyOp(const fb::Fill &op);
   Status verifyOp(const fb::Collective &op);
+  Status verifyPart(const fb::Collective &op, const fb::CollectivePart &part);
+  Status verifyDisjoint(const fb::Collective &op);
   Status verifyPermute(const fb::Collective &op);
   /// Present, in its region, at a multiple of `alignment`.
   Status checkRef(absl::string_view what, const fb::BufferRef *ref, uint64_t alignment);

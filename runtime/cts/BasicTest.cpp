@@ -126,6 +126,14 @@ TEST_P(Basic, RefusesBadPrograms) {
   desc_.groups = {{1}};
   add(0, c);
   refused("rank 0 of group 0 is not this device");
+  desc_.groups = {{0}};
+  c.parts.clear();
+  add(0, c);
+  refused("0 parts of a collective that needs at least one");
+  c.kind = fb::CollectiveKind::Permute;
+  c.parts.resize(2);
+  add(0, c);
+  refused("2 parts of a collective that has one");
   desc_.groups = {{0, 5}};
   add(0, c);
   refused("a group names device 5 of 2");
@@ -158,8 +166,8 @@ TEST_P(Basic, SaysWhereItIsStuck) {
     add(d, FillCommand{slice(0, 64), DType::F32, 1});
     CollectiveCommand c;
     c.rank = d;
-    c.src = c.dst = slice(0, 64);
-    c.inner = 16;
+    c.parts[0].src = c.parts[0].dst = slice(0, 64);
+    c.parts[0].inner = 16;
     add(d, c);
   }
   ASSERT_EQ(prepare(), absl::OkStatus());
@@ -180,8 +188,8 @@ TEST_P(Basic, SaysWhenTwoWaitForEachOther) {
       CollectiveCommand c;
       c.rank = d;
       c.tag = tag;
-      c.src = c.dst = slice(64 * tag, 64);
-      c.inner = 16;
+      c.parts[0].src = c.parts[0].dst = slice(64 * tag, 64);
+      c.parts[0].inner = 16;
       add(d, c);
     }
   }

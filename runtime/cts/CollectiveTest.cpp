@@ -46,8 +46,8 @@ protected:
         CollectiveCommand c = base;
         c.group = g;
         c.rank = r;
-        c.src = slice(0, srcBytes);
-        c.dst = slice(dstAt, dstBytes);
+        c.parts[0].src = slice(0, srcBytes);
+        c.parts[0].dst = slice(dstAt, dstBytes);
         if (base.kind == CollectiveKind::Permute) { // a chain: from each to the next
           c.peer = r + 1 < groups[g].size() ? int64_t(r) + 1 : -1;
           c.source = int64_t(r) - 1;
@@ -91,7 +91,7 @@ TEST_P(Collective, AllReduce) {
         c.kind = CollectiveKind::AllReduce;
         c.reduction = reduction;
         c.dtype = type;
-        c.inner = elements;
+        c.parts[0].inner = elements;
         std::vector<Values> sources = randomSources(elements, elements);
         auto results = runCollective(c, groups_, sources, elements);
         for (const hal::Group &group : groups_)
@@ -116,8 +116,8 @@ TEST_P(Collective, AllReduceInPlace) {
       CollectiveCommand c;
       c.group = g;
       c.rank = r;
-      c.inner = 4096;
-      c.src = c.dst = slice(0, 4096 * 4);
+      c.parts[0].inner = 4096;
+      c.parts[0].src = c.parts[0].dst = slice(0, 4096 * 4);
       write(groups_[g][r], 0, encode(DType::F32, sources[groups_[g][r]]));
       add(groups_[g][r], c);
     }
@@ -139,7 +139,7 @@ TEST_P(Collective, SumsInTheOrderOfCoordinates) {
   for (DType type : {DType::F32, DType::BF16}) {
     CollectiveCommand c;
     c.dtype = type;
-    c.inner = 3000;
+    c.parts[0].inner = 3000;
     auto results = runCollective(c, groups_, sources, 3000);
     for (const hal::Group &group : groups_)
       for (uint32_t d : group)
@@ -165,7 +165,7 @@ TEST_P(Collective, NaNsSpread) {
   for (Reduction reduction : {Reduction::Sum, Reduction::Max, Reduction::Min}) {
     CollectiveCommand c;
     c.reduction = reduction;
-    c.inner = 64;
+    c.parts[0].inner = 64;
     auto results = runCollective(c, groups_, sources, 64);
     EXPECT_TRUE(std::isnan(results[0][3]));
     EXPECT_FALSE(std::isnan(results[0][4]));
@@ -181,10 +181,10 @@ TEST_P(Collective, AllGather) {
         uint64_t block = ceilDiv(dim, kMembers);
         CollectiveCommand c;
         c.kind = CollectiveKind::AllGather;
-        c.outer = outer;
-        c.dim = dim;
-        c.block = block;
-        c.inner = inner;
+        c.parts[0].outer = outer;
+        c.parts[0].dim = dim;
+        c.parts[0].block = block;
+        c.parts[0].inner = inner;
         std::vector<Values> sources = randomSources(outer * block * inner, dim);
         auto results = runCollective(c, groups_, sources, outer * dim * inner);
         for (const hal::Group &group : groups_)
@@ -206,10 +206,10 @@ TEST_P(Collective, ReduceScatterAndAllSlice) {
           uint64_t block = ceilDiv(dim, kMembers);
           CollectiveCommand c;
           c.kind = kind;
-          c.outer = outer;
-          c.dim = dim;
-          c.block = block;
-          c.inner = inner;
+          c.parts[0].outer = outer;
+          c.parts[0].dim = dim;
+          c.parts[0].block = block;
+          c.parts[0].inner = inner;
           std::vector<Values> sources = randomSources(outer * dim * inner, dim);
           auto results = runCollective(c, groups_, sources, outer * block * inner);
           for (const hal::Group &group : groups_)
@@ -238,13 +238,13 @@ TEST_P(Collective, AllToAll) {
               uint64_t block = ceilDiv(gathered, kMembers), block2 = ceilDiv(split, kMembers);
               CollectiveCommand c;
               c.kind = CollectiveKind::AllToAll;
-              c.outer = outer;
-              c.dim = gathered;
-              c.block = block;
+              c.parts[0].outer = outer;
+              c.parts[0].dim = gathered;
+              c.parts[0].block = block;
               c.middle = middle;
               c.dim2 = split;
               c.block2 = block2;
-              c.inner = inner;
+              c.parts[0].inner = inner;
               c.gatherOuter = gatherOuter;
               std::vector<Values> sources =
                   randomSources(outer * block * middle * split * inner, gathered * 10 + split);
@@ -273,7 +273,7 @@ TEST_P(Collective, Permute) {
   CLEAVE_CTS_START(6, "results");
   CollectiveCommand c;
   c.kind = CollectiveKind::Permute;
-  c.inner = 100;
+  c.parts[0].inner = 100;
   std::vector<Values> sources = randomSources(100, 3);
   auto results = runCollective(c, groups_, sources, 100);
   for (const hal::Group &group : groups_)
@@ -292,10 +292,109 @@ TEST_P(Collective, EmptyBuffers) {
         CollectiveKind::AllSlice, CollectiveKind::AllToAll, CollectiveKind::Permute}) {
     CollectiveCommand c;
     c.kind = kind;
-    c.inner = 0;
-    c.outer = uint64_t(1) << 50;
+    c.parts[0].inner = 0;
+    c.parts[0].outer = uint64_t(1) << 50;
     runCollective(c, groups_, std::vector<Values>(6), 0);
   }
+}
+
+TEST_P(Collective, Groups) {
+  CLEAVE_CTS_START(6, "results");
+  // Parts that are empty, of few bytes, and large enough to be cut up; sizes that do not divide.
+  struct Shape {
+    uint64_t outer, dim, inner;
+  };
+  const std::vector<Shape> shapes = {{1, 7, 5}, {3, 6, 40000}, {1, 4, 0}, {2, 4, 1}, {1, 3, 16}};
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    CollectiveCommand base;
+    base.kind = kind;
+    base.parts.clear();
+    uint64_t end = 0;
+    auto place = [&](uint64_t elements) {
+      uint64_t begin = end;
+      end += (elements * 4 + 63) / 64 * 64;
+      return slice(begin, elements * 4);
+    };
+    for (const Shape &shape : shapes) {
+      uint64_t block = ceilDiv(shape.dim, kMembers);
+      bool isReduced = kind != CollectiveKind::AllGather;
+      hal::CollectivePart part;
+      part.outer = shape.outer;
+      part.dim = shape.dim;
+      part.block = block;
+      part.inner = shape.inner;
+      part.src = place(shape.outer * (isReduced ? shape.dim : block) * shape.inner);
+      if (kind == CollectiveKind::AllReduce && base.parts.size() % 2)
+        part.dst = part.src; // in place
+      else
+        part.dst = place(shape.outer * (kind == CollectiveKind::ReduceScatter ? block : shape.dim) *
+                         shape.inner);
+      base.parts.push_back(part);
+    }
+    desc_.devices.assign(6, {});
+    desc_.groups = groups_;
+    buffers_.clear();
+    scratch(end);
+    std::vector<std::vector<Values>> sources(base.parts.size());
+    for (size_t p = 0; p < base.parts.size(); ++p) {
+      sources[p] = randomSources(base.parts[p].src.bytes / 4, p);
+      for (uint32_t d = 0; d < 6; ++d)
+        write(d, base.parts[p].src.offset, encode(DType::F32, sources[p][d]));
+    }
+    for (uint32_t g = 0; g < 2; ++g)
+      for (uint32_t r = 0; r < 3; ++r) {
+        CollectiveCommand c = base;
+        c.group = g;
+        c.rank = r;
+        add(groups_[g][r], c);
+      }
+    ASSERT_EQ(run(), absl::OkStatus());
+    for (size_t p = 0; p < base.parts.size(); ++p) {
+      const hal::CollectivePart &part = base.parts[p];
+      uint64_t block = kind == CollectiveKind::ReduceScatter ? part.block : part.dim;
+      for (const hal::Group &group : groups_)
+        for (uint32_t rank = 0; rank < group.size(); ++rank) {
+          Values result = decode(DType::F32, read(group[rank], part.dst.offset, part.dst.bytes));
+          for (uint64_t i = 0; i < result.size(); ++i) {
+            uint64_t column = i % part.inner, row = i / part.inner % block,
+                     o = i / part.inner / block;
+            double expected = 0;
+            if (kind == CollectiveKind::AllGather) {
+              expected = sources[p][group[row / part.block]]
+                                [(o * part.block + row % part.block) * part.inner + column];
+            } else {
+              if (kind == CollectiveKind::ReduceScatter)
+                row += rank * part.block;
+              if (row >= part.dim)
+                continue; // padding
+              for (uint32_t member : group)
+                expected += sources[p][member][(o * part.dim + row) * part.inner + column];
+            }
+            ASSERT_EQ(result[i], expected)
+                << "kind " << int(kind) << " part " << p << " rank " << rank << " element " << i;
+          }
+        }
+    }
+  }
+}
+
+TEST_P(Collective, DifferentGroupsDoNotMeet) {
+  CLEAVE_CTS_START(2, "results");
+  scratch(128);
+  desc_.groups = {{0, 1}};
+  for (uint32_t d = 0; d < 2; ++d) {
+    CollectiveCommand c;
+    c.rank = d;
+    c.parts.resize(2 - d);
+    for (size_t p = 0; p < c.parts.size(); ++p) {
+      c.parts[p].inner = 16;
+      c.parts[p].src = c.parts[p].dst = slice(64 * p, 64);
+    }
+    add(d, c);
+  }
+  EXPECT_THAT(std::string(prepare().message()),
+              testing::HasSubstr("meet, but are different collectives"));
 }
 
 TEST_P(Collective, DifferentOnesDoNotMeet) {
@@ -305,8 +404,8 @@ TEST_P(Collective, DifferentOnesDoNotMeet) {
   for (uint32_t d = 0; d < 2; ++d) {
     CollectiveCommand c;
     c.rank = d;
-    c.inner = 16 - d;
-    c.src = c.dst = slice(0, c.inner * 4);
+    c.parts[0].inner = 16 - d;
+    c.parts[0].src = c.parts[0].dst = slice(0, c.parts[0].inner * 4);
     add(d, c);
   }
   EXPECT_THAT(std::string(prepare().message()),

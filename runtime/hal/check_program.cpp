@@ -55,7 +55,12 @@ std::vector<MemoryUse> memoryUses(const Operation &operation, std::span<const Ke
           },
           [](const FillCommand &c) { return std::vector<MemoryUse>{{c.dst, Access::Write}}; },
           [](const CollectiveCommand &c) {
-            return std::vector<MemoryUse>{{c.src, Access::Read}, {c.dst, Access::Write}};
+            std::vector<MemoryUse> uses;
+            for (const CollectivePart &part : c.parts) {
+              uses.push_back({part.src, Access::Read});
+              uses.push_back({part.dst, Access::Write});
+            }
+            return uses;
           }},
       operation);
 }
@@ -105,6 +110,13 @@ Status checkCommand(const ProgramDesc &desc, std::span<const KernelDecl> kernels
     if (collective->rank >= group.size() || group[collective->rank] != device)
       return absl::InvalidArgumentError(absl::StrCat("rank ", collective->rank, " of group ",
                                                      collective->group, " is not this device"));
+    bool mayBeGroup = collective->kind == fb::CollectiveKind::AllReduce ||
+                      collective->kind == fb::CollectiveKind::AllGather ||
+                      collective->kind == fb::CollectiveKind::ReduceScatter;
+    if (collective->parts.empty() || (collective->parts.size() > 1 && !mayBeGroup))
+      return absl::InvalidArgumentError(
+          absl::StrCat(collective->parts.size(), " parts of a collective that ",
+                       mayBeGroup ? "needs at least one" : "has one"));
     for (int64_t rank : {collective->peer, collective->source})
       if (rank < -1 || rank >= int64_t(group.size()))
         return absl::InvalidArgumentError(

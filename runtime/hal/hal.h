@@ -108,7 +108,13 @@ struct FillCommand {
   DType dtype = DType::F32;
   double value = 0;
 };
-/// A collective as schema/executable.fbs defines it. Participants meet by (group, tag).
+/// The buffers of one part of a collective, and how they are cut up.
+struct CollectivePart {
+  Slice src, dst;
+  uint64_t outer = 1, dim = 1, block = 1, inner = 1;
+};
+/// A collective as schema/executable.fbs defines it. Participants meet by (group, tag), once for
+/// all parts.
 struct CollectiveCommand {
   fb::CollectiveKind kind = fb::CollectiveKind::AllReduce;
   fb::Reduction reduction = fb::Reduction::Sum;
@@ -116,8 +122,8 @@ struct CollectiveCommand {
   uint32_t group = 0; ///< index into ProgramDesc::groups
   uint32_t rank = 0;  ///< this device's place in the group: its coordinate
   uint64_t tag = 0;
-  Slice src, dst;
-  uint64_t outer = 1, dim = 1, block = 1, inner = 1, middle = 1, dim2 = 1, block2 = 1;
+  std::vector<CollectivePart> parts = std::vector<CollectivePart>(1);
+  uint64_t middle = 1, dim2 = 1, block2 = 1;
   bool gatherOuter = false;
   /// Permute: ranks in the group, -1 for none.
   int64_t peer = -1, source = -1;

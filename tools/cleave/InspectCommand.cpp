@@ -71,7 +71,7 @@ std::string shapeText(const json::Object &tensor, llvm::StringRef key) {
 
 struct Summary {
   std::string kind, axes;
-  int64_t count = 0;
+  int64_t count = 0, parts = 0;
   double ringBytes = 0;
   bool small = false;
 };
@@ -92,6 +92,7 @@ std::vector<Summary> summarize(const json::Object &entry) {
       group.axes = axes;
       group.small = small;
       ++group.count;
+      group.parts += int64_t(collective.getArray("parts")->size());
       group.ringBytes += collective.getNumber("ring_bytes").value_or(0);
     }
   std::vector<Summary> result;
@@ -122,6 +123,7 @@ void addSummary(json::Object &entry) {
     list.push_back(json::Object{{"kind", group.kind},
                                 {"axes", group.axes},
                                 {"count", group.count},
+                                {"parts", group.parts},
                                 {"ring_bytes", group.ringBytes},
                                 {"small", group.small}});
   entry["collective_summary"] = std::move(list);
@@ -198,8 +200,10 @@ void printEntry(const json::Object &entry) {
   double total = 0;
   for (const Summary &group : groups) {
     llvm::outs() << llvm::formatv(
-        "    {0,-18} over {1,-10} {2,5} x  {3,12} sent by each device{4}\n", group.kind, group.axes,
-        group.count, bytesText(group.ringBytes), group.small ? "  (payloads up to 64 bytes)" : "");
+        "    {0,-18} over {1,-10} {2,5} x  {3,12} sent by each device{4}{5}\n", group.kind,
+        group.axes, group.count, bytesText(group.ringBytes),
+        group.parts > group.count ? llvm::formatv(", {0} parts", group.parts).str() : "",
+        group.small ? "  (payloads up to 64 bytes)" : "");
     total += group.ringBytes;
   }
   for (const auto &[axes, traffic] : trafficByAxes(entry))
@@ -251,11 +255,17 @@ void printExplanation(const json::Object &entry) {
                                   bytesText(number(collective, "source_bytes")),
                                   bytesText(number(collective, "result_bytes")),
                                   bytesText(collective.getNumber("ring_bytes").value_or(0)));
-    std::string site = text(collective, "site"), reason = text(collective, "reason");
-    if (!site.empty())
-      llvm::outs() << "      at " << site << "\n";
-    if (!reason.empty())
-      llvm::outs() << "      because " << reason << "\n";
+    const json::Array &parts = *collective.getArray("parts");
+    if (parts.size() > 1)
+      llvm::outs() << "      in " << parts.size() << " parts\n";
+    for (const json::Value &part : parts) {
+      std::string site = text(*part.getAsObject(), "site"),
+                  reason = text(*part.getAsObject(), "reason");
+      if (!site.empty())
+        llvm::outs() << "      at " << site << "\n";
+      if (!reason.empty())
+        llvm::outs() << "      because " << reason << "\n";
+    }
     ++shown;
   }
   if (!shown)

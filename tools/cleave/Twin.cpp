@@ -131,7 +131,9 @@ EntryDescription::Collectives EntryDescription::collectives() const {
                                                       return axis.getAsString().value_or("").str();
                                                     }),
                                     ", ");
-    ++result[layerOf(c.getString("site").value_or(""))][name];
+    forEachObject(c, "parts", [&](const json::Object &part) {
+      ++result[layerOf(part.getString("site").value_or(""))][name];
+    });
   });
   return result;
 }

@@ -6,6 +6,7 @@
 #include "EntryLowering.h"
 
 #include "cleave/Conversion/SliceViews.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -34,6 +35,32 @@ static exec::CollectiveKind instructionKind(cleave::CollectiveKind kind) {
     return exec::CollectiveKind::Permute;
   }
   return exec::CollectiveKind::Permute;
+}
+
+/// A collective's buffers as [outer, dim or block, inner], in elements.
+struct Geometry {
+  int64_t outer, dim, block, inner;
+};
+
+static Geometry geometryOf(CollectiveOpInterface op, const ReshardStep &step) {
+  ArrayRef<int64_t> from = cast<RankedTensorType>(op.getTensorOperand().getType()).getShape();
+  ArrayRef<int64_t> to = cast<RankedTensorType>(op.getTensorResult().getType()).getShape();
+  auto before = [&](int64_t dim) { return product(from.take_front(dim)); };
+  auto behind = [&](int64_t dim) { return product(from.drop_front(dim + 1)); };
+  switch (step.kind) {
+  case cleave::CollectiveKind::AllReduce:
+  case cleave::CollectiveKind::CollectivePermute:
+    break;
+  case cleave::CollectiveKind::AllGather:
+    return {before(step.dim), to[step.dim], from[step.dim], behind(step.dim)};
+  case cleave::CollectiveKind::ReduceScatter:
+  case cleave::CollectiveKind::AllSlice:
+    return {before(step.dim), from[step.dim], to[step.dim], behind(step.dim)};
+  case cleave::CollectiveKind::AllToAll:
+    return {before(std::min(step.dim, step.dim2)), to[step.dim], from[step.dim],
+            behind(std::max(step.dim, step.dim2))};
+  }
+  return {1, 1, 1, product(from)};
 }
 
 void EntryLowering::assignSendBuffers() {
@@ -79,50 +106,63 @@ LogicalResult EntryLowering::lowerConcatenation(graph::ConcatenateOp op) {
   return success();
 }
 
+/// The op right behind `op` if both are members of one bucket, else null.
+static CollectiveOpInterface nextInBucket(CollectiveOpInterface op) {
+  auto next = dyn_cast_or_null<CollectiveOpInterface>(op->getNextNode());
+  Attribute bucket = op->getDiscardableAttr(kBucketAttr);
+  if (!next || !bucket || bucket != next->getDiscardableAttr(kBucketAttr) ||
+      next->getName() != op->getName() || next.getCollectiveAxes() != op.getCollectiveAxes())
+    return {};
+  return next;
+}
+
 LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
+  // Members of a bucket that stand side by side are one instruction, made at the last of them.
+  bucket_.push_back(op);
+  if (nextInBucket(op))
+    return success();
+  SmallVector<CollectiveOpInterface, 1> members = std::exchange(bucket_, {});
+
   Value operand = op.getTensorOperand(), result = op.getTensorResult();
   auto source = cast<RankedTensorType>(operand.getType());
   auto target = cast<RankedTensorType>(result.getType());
-  ShardAttr shard = getShard(source);
-  if (!shard)
-    return op->emitOpError("is not in local form: run cleave-partition first");
   ReshardStep step = stepOf(op, *mesh_);
-  ArrayRef<int64_t> from = source.getShape(), to = target.getShape();
+  auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
+  auto text = [&](StringAttr attribute) -> Attribute {
+    return attribute ? attribute : builder_.getStringAttr("");
+  };
+  SmallVector<Value> sources, targets;
+  SmallVector<int64_t> outer, dim, block, inner;
+  SmallVector<Attribute> names, reasons;
+  double bytes = 0;
+  for (CollectiveOpInterface member : members) {
+    ShardAttr shard = getShard(member.getTensorOperand());
+    if (!shard)
+      return member->emitOpError("is not in local form: run cleave-partition first");
+    ReshardStep step = stepOf(member, *mesh_);
+    Geometry geometry = geometryOf(member, step);
+    outer.push_back(geometry.outer);
+    dim.push_back(geometry.dim);
+    block.push_back(geometry.block);
+    inner.push_back(geometry.inner);
+    bytes += ringBytes(step, shard.getGlobalShape(), elementBytes(source.getElementType()),
+                       layoutOf(shard, *mesh_));
+    auto name = dyn_cast<NameLoc>(member->getLoc());
+    names.push_back(text(name ? name.getName() : StringAttr()));
+    reasons.push_back(text(member->getAttrOfType<StringAttr>(CleaveDialect::kReasonAttr)));
+    sources.push_back(dense(member.getTensorOperand(), op));
+    targets.push_back(collectiveTarget(member, sources.back()));
+  }
 
-  int64_t outer = 1, inner = source.getNumElements(), dim = 1, block = 1;
   IntegerAttr middle, dim2, block2;
   UnitAttr gatherOuter;
-  auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
-  switch (step.kind) {
-  case cleave::CollectiveKind::AllReduce:
-  case cleave::CollectiveKind::CollectivePermute:
-    break;
-  case cleave::CollectiveKind::AllGather:
-    outer = product(from.take_front(step.dim));
-    inner = product(from.drop_front(step.dim + 1));
-    dim = to[step.dim];
-    block = from[step.dim];
-    break;
-  case cleave::CollectiveKind::ReduceScatter:
-  case cleave::CollectiveKind::AllSlice:
-    outer = product(from.take_front(step.dim));
-    inner = product(from.drop_front(step.dim + 1));
-    dim = from[step.dim];
-    block = to[step.dim];
-    break;
-  case cleave::CollectiveKind::AllToAll: {
+  if (step.kind == cleave::CollectiveKind::AllToAll) {
     int64_t first = std::min(step.dim, step.dim2), second = std::max(step.dim, step.dim2);
-    outer = product(from.take_front(first));
-    middle = number(product(from.slice(first + 1, second - first - 1)));
-    inner = product(from.drop_front(second + 1));
-    dim = to[step.dim];
-    block = from[step.dim];
-    dim2 = number(from[step.dim2]);
-    block2 = number(to[step.dim2]);
+    middle = number(product(source.getShape().slice(first + 1, second - first - 1)));
+    dim2 = number(source.getDimSize(step.dim2));
+    block2 = number(target.getDimSize(step.dim2));
     if (step.dim < step.dim2)
       gatherOuter = builder_.getUnitAttr();
-    break;
-  }
   }
   AxisListAttr axes = op.getCollectiveAxes();
   int64_t list = axes ? axisList(axes) : 0;
@@ -130,36 +170,43 @@ LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
   if (step.kind == cleave::CollectiveKind::AllReduce ||
       step.kind == cleave::CollectiveKind::ReduceScatter)
     reduction = ReductionAttr::get(builder_.getContext(), step.reduction);
-  double bytes = ringBytes(step, shard.getGlobalShape(), elementBytes(source.getElementType()),
-                           layoutOf(shard, *mesh_));
   ExprAttr peer, sender;
   if (step.kind == cleave::CollectiveKind::CollectivePermute)
     std::tie(peer, sender) =
-        permuteExprs(layoutOf(shard, *mesh_), layoutOf(getShard(target), *mesh_));
-
-  Value in = dense(operand, op);
-  // A reduction of a value that nothing else reads stays where the value is.
-  Operation *producer = operand.getDefiningOp();
-  bool inPlace = step.kind == cleave::CollectiveKind::AllReduce && operand.hasOneUse() &&
-                 isa_and_present<graph::DotGeneralOp, graph::ConcatenateOp, InvokeOp>(producer) &&
-                 !outputs_.contains(result) && !parts_.contains(result);
-  if (inPlace)
-    define(result, in);
-  Value out = inPlace ? in : allocate(result);
-  bool communicates = step.kind != cleave::CollectiveKind::AllSlice;
-  auto instruction =
-      emit<CollectiveOp>(op, communicates ? 1 : 0,
-                         CollectiveKindAttr::get(builder_.getContext(), instructionKind(step.kind)),
-                         in, out, TypeAttr::get(source.getElementType()), number(list), reduction,
-                         number(outer), number(dim), number(block), number(inner), middle, dim2,
-                         block2, gatherOuter, peer, sender, builder_.getF64FloatAttr(bytes));
-  if (auto reason = op->getAttrOfType<StringAttr>(CleaveDialect::kReasonAttr))
+        permuteExprs(layoutOf(getShard(source), *mesh_), layoutOf(getShard(target), *mesh_));
+  bool isGroup = members.size() > 1, communicates = step.kind != cleave::CollectiveKind::AllSlice;
+  auto sizes = [&](ArrayRef<int64_t> values) { return builder_.getDenseI64ArrayAttr(values); };
+  auto texts = [&](ArrayRef<Attribute> values) {
+    return isGroup ? builder_.getArrayAttr(values) : ArrayAttr();
+  };
+  auto instruction = emit<CollectiveOp>(
+      members.front(), communicates ? 1 : 0,
+      CollectiveKindAttr::get(builder_.getContext(), instructionKind(step.kind)), sources, targets,
+      TypeAttr::get(source.getElementType()), number(list), reduction, sizes(outer), sizes(dim),
+      sizes(block), sizes(inner), texts(names), texts(reasons), middle, dim2, block2, gatherOuter,
+      peer, sender, builder_.getF64FloatAttr(bytes));
+  if (auto reason = op->getAttrOfType<StringAttr>(CleaveDialect::kReasonAttr); reason && !isGroup)
     instruction.setReasonAttr(reason);
   if (op.isStart())
-    started_[op->getResult(1)] = instruction.getEvent();
+    for (CollectiveOpInterface member : members)
+      started_[member->getResult(1)] = instruction.getEvent();
   else if (communicates)
     unwaited_.push_back(instruction.getEvent());
   return success();
+}
+
+Value EntryLowering::collectiveTarget(CollectiveOpInterface op, Value source) {
+  // A reduction of a value that nothing else reads stays where the value is.
+  Value operand = op.getTensorOperand(), result = op.getTensorResult();
+  bool inPlace = op.getCollectiveKind() == cleave::CollectiveKind::AllReduce &&
+                 operand.hasOneUse() &&
+                 isa_and_present<graph::DotGeneralOp, graph::ConcatenateOp, InvokeOp>(
+                     operand.getDefiningOp()) &&
+                 !outputs_.contains(result) && !parts_.contains(result);
+  if (!inPlace)
+    return allocate(result);
+  define(result, source);
+  return source;
 }
 
 /// Every axis of the mesh once: those of the dimensions in order, those that the value is partial

@@ -435,7 +435,9 @@ LogicalResult EntryLowering::lower(Operation *op) {
         return success();
       })
       .Case<DoneOp>([&](DoneOp op) {
-        unwaited_.push_back(started_.lookup(op.getToken()));
+        // Members of a bucket have one event.
+        if (Value event = started_.lookup(op.getToken()); !llvm::is_contained(unwaited_, event))
+          unwaited_.push_back(event);
         tensors_[op.getResult()] = tensors_.lookup(op.getTensor());
         return success();
       })

@@ -70,6 +70,8 @@ private:
   mlir::LogicalResult lowerAttentionGrad(graph::AttentionGradOp op);
   mlir::LogicalResult lowerConcatenation(graph::ConcatenateOp op);
   mlir::LogicalResult lowerCollective(CollectiveOpInterface op);
+  /// Where the result of a collective of `source` goes.
+  mlir::Value collectiveTarget(CollectiveOpInterface op, mlir::Value source);
   /// Where a device's block goes, and whose block it gets, as row-major positions in the mesh.
   std::pair<exec::ExprAttr, exec::ExprAttr> permuteExprs(const Layout &before, const Layout &after);
 
@@ -123,7 +125,8 @@ private:
   llvm::DenseMap<mlir::Value, exec::ExprAttr> indices_;
   /// Values whose mask is left to the products that use them: dimension, valid size.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<int64_t, exec::ExprAttr>, 1>> masked_;
-  llvm::DenseMap<mlir::Value, mlir::Value> started_; ///< token of a start: its event
+  llvm::DenseMap<mlir::Value, mlir::Value> started_;   ///< token of a start: its event
+  llvm::SmallVector<CollectiveOpInterface, 1> bucket_; ///< members that await the last one
   llvm::SmallVector<mlir::Attribute> axisLists_;
   mlir::Value lastCompute_;                 ///< event of the last instruction of stream 0
   llvm::SmallVector<mlir::Value> unwaited_; ///< events that the next one of stream 0 waits for

@@ -102,11 +102,17 @@ ExecutableBuilder::tensor(Operation *op, TensorAttr attribute, fb::Region region
 }
 
 uint32_t ExecutableBuilder::site(Operation *op) {
+  auto text = [op](StringRef name) {
+    auto attribute = op->getAttrOfType<StringAttr>(name);
+    return attribute ? attribute.getValue() : StringRef();
+  };
+  return site(op, text("source"), text("reason"));
+}
+
+uint32_t ExecutableBuilder::site(Operation *op, StringRef source, StringRef reason) {
   auto site = std::make_unique<fb::SiteT>();
-  if (auto source = op->getAttrOfType<StringAttr>("source"))
-    site->name = source.str();
-  if (auto reason = op->getAttrOfType<StringAttr>("reason"))
-    site->reason = reason.str();
+  site->name = source.str();
+  site->reason = reason.str();
   site->op = op->getName().stripDialect().str();
   auto [entry, isNew] = sites_.try_emplace(site->name + '\0' + site->op + '\0' + site->reason,
                                            uint32_t(executable_.sites.size()));
@@ -345,12 +351,21 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
               collective.reduction = fb::Reduction(uint8_t(reduction->getValue()));
             collective.dtype = *type;
             collective.axes = op.getAxes();
-            collective.src = referencePointer(op.getSrc());
-            collective.dst = referencePointer(op.getDst());
-            collective.outer = op.getOuter();
-            collective.inner = op.getInner();
-            collective.dim = op.getDim();
-            collective.block = op.getBlock();
+            for (size_t i = 0; i < op.getNumParts(); ++i) {
+              auto part = std::make_unique<fb::CollectivePartT>();
+              part->src = referencePointer(op.getSrc()[i]);
+              part->dst = referencePointer(op.getDst()[i]);
+              part->outer = op.getOuter()[i];
+              part->inner = op.getInner()[i];
+              part->dim = op.getDim()[i];
+              part->block = op.getBlock()[i];
+              auto own = [&](std::optional<ArrayAttr> list, std::optional<StringRef> all) {
+                return list ? cast<StringAttr>((*list)[i]).getValue() : all.value_or("");
+              };
+              part->site = site(op, own(op.getPartSources(), op.getSource()),
+                                own(op.getPartReasons(), op.getReason()));
+              collective.parts.push_back(std::move(part));
+            }
             collective.middle = op.getMiddle().value_or(0);
             collective.dim2 = op.getDim2().value_or(0);
             collective.block2 = op.getBlock2().value_or(0);

@@ -34,6 +34,7 @@ private:
                                                        fb::Region region);
   mlir::FailureOr<fb::DType> dtype(mlir::Operation *op, mlir::Type type);
   uint32_t site(mlir::Operation *op);
+  uint32_t site(mlir::Operation *op, llvm::StringRef source, llvm::StringRef reason);
 
   mlir::ModuleOp module_;
   fb::ExecutableT &executable_;

@@ -73,8 +73,10 @@ ValuesNotFinite checkResults(const hal::Operation &operation,
                        count(c->dout, type);
     found.inResults = count(c->dq, type) + count(c->dk, type) + count(c->dv, type);
   } else if (const auto *c = std::get_if<hal::CollectiveCommand>(&operation)) {
-    found.inOperands = count(c->src, c->dtype);
-    found.inResults = count(c->dst, c->dtype);
+    for (const hal::CollectivePart &part : c->parts) {
+      found.inOperands += count(part.src, c->dtype);
+      found.inResults += count(part.dst, c->dtype);
+    }
   }
   return found;
 }

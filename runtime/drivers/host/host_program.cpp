@@ -73,10 +73,14 @@ void encode(rt::DType type, double value, uint8_t *bytes) {
 
 /// True if two participants describe the same collective.
 bool matches(const CollectiveCommand &a, const CollectiveCommand &b) {
+  auto match = [](const hal::CollectivePart &x, const hal::CollectivePart &y) {
+    return x.src.bytes == y.src.bytes && x.dst.bytes == y.dst.bytes && x.outer == y.outer &&
+           x.dim == y.dim && x.block == y.block && x.inner == y.inner;
+  };
   return a.kind == b.kind && a.reduction == b.reduction && a.dtype == b.dtype &&
-         a.src.bytes == b.src.bytes && a.dst.bytes == b.dst.bytes && a.outer == b.outer &&
-         a.dim == b.dim && a.block == b.block && a.inner == b.inner && a.middle == b.middle &&
-         a.dim2 == b.dim2 && a.block2 == b.block2 && a.gatherOuter == b.gatherOuter;
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), match) &&
+         a.middle == b.middle && a.dim2 == b.dim2 && a.block2 == b.block2 &&
+         a.gatherOuter == b.gatherOuter;
 }
 
 } // namespace
@@ -316,10 +320,11 @@ void HostProgram::bindStep(const hal::Command &command, const Step &step, uint8_
     fills_[step.index].dst = at(c->dst);
   } else if (const auto *c = std::get_if<CollectiveCommand>(&command.operation)) {
     if (step.kind == Kind::Slice) {
-      slices_[step.index].src = at(c->src);
-      slices_[step.index].dst = at(c->dst);
+      slices_[step.index].src = at(c->parts[0].src);
+      slices_[step.index].dst = at(c->parts[0].dst);
     } else {
-      collectives_[step.index].bind(c->rank, at(c->src), at(c->dst));
+      for (size_t p = 0; p < c->parts.size(); ++p)
+        collectives_[step.index].bind(p, c->rank, at(c->parts[p].src), at(c->parts[p].dst));
     }
   }
 }

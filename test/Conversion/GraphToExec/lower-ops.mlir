@@ -113,8 +113,8 @@ func.func @attention(%q: !q {cleave.input = "q"}, %k: !k {cleave.input = "k"}) -
 // Two dimensions change in an all-to-all; slicing is local work, on the stream that computes.
 
 // CHECK-LABEL: exec.entry @exchange
-// CHECK:         %[[A:.*]] = exec.collective all_to_all %{{.*}} : f32 over 0 outer 1 dim 6 block 2 inner 1 ring_bytes 1.280000e+02 stream 1 {block2 = 2 : i64, dim2 = 6 : i64, gather_outer, middle = 4 : i64}
-// CHECK:         exec.collective all_slice %{{.*}} : f32 over 1 outer 24 dim 2 block 1 inner 1 ring_bytes 0.000000e+00 stream 0 waits(%[[A]])
+// CHECK:         %[[A:.*]] = exec.collective all_to_all %{{.*}} : f32 over 0 outer [1] dim [6] block [2] inner [1] ring_bytes 1.280000e+02 stream 1 {block2 = 2 : i64, dim2 = 6 : i64, gather_outer, middle = 4 : i64}
+// CHECK:         exec.collective all_slice %{{.*}} : f32 over 1 outer [24] dim [2] block [1] inner [1] ring_bytes 0.000000e+00 stream 0 waits(%[[A]])
 cleave.mesh @mesh = <["dp"=2, "tp"=3]>
 !a = tensor<2x4x6xf32, #cleave.shard<@mesh, [{"tp"}, {}, {}], global=[6, 4, 6]>>
 !b = tensor<6x4x2xf32, #cleave.shard<@mesh, [{}, {}, {"tp"}], global=[6, 4, 6]>>
@@ -133,7 +133,7 @@ func.func @exchange(%x: !a {cleave.input = "x"}) -> (!c {cleave.output = "y"})
 
 // CHECK-LABEL: exec.entry @started
 // CHECK:         %[[Z:.*]] = exec.buffer output 64 at 64
-// CHECK:         %[[S:.*]] = exec.collective reduce_scatter %{{.*}} to %[[Z]] : f32 over 0 outer 4 dim 8 block 4 inner 1 {{.*}} stream 1
+// CHECK:         %[[S:.*]] = exec.collective reduce_scatter %{{.*}} to %[[Z]] : f32 over 0 outer [4] dim [8] block [4] inner [1] {{.*}} stream 1
 // CHECK:         exec.launch @negate_0 {{.*}} stream 0{{$}}
 // CHECK:         exec.collective permute %[[Z]] {{.*}} stream 1 {{.*}}peer = #exec.expr<{{.*}}>, sender = #exec.expr<{{.*}}>
 // CHECK:         %[[U:.*]] = exec.buffer output 64 at 128

@@ -18,7 +18,7 @@ cleave.state @w : tensor<64x32xf32> {checkpoint = "w", checkpoint_shape = array<
 // CHECK: %[[L:.*]] = exec.buffer scratch 1024 at 0
 // CHECK: %[[G:.*]] = exec.gemm %[[X]], %[[W]], %[[L]] : f32 -> f32 batch 1 m 8 n 32 k 32
 // CHECK-SAME: strides [0, 32, 1], [0, 1, 32], [256, 32, 1] stream 0
-// CHECK: exec.collective all_gather %[[L]] to %[[Y]] : f32 over 0 outer 8 dim 64 block 32 inner 1
+// CHECK: exec.collective all_gather %[[L]] to %[[Y]] : f32 over 0 outer [8] dim [64] block [32] inner [1]
 // CHECK-SAME: ring_bytes 1.024000e+03 stream 1 waits(%[[G]])
 func.func @forward(%w: tensor<32x32xf32, #cleave.shard<@mesh, [{"tp"}, {}], global=[64, 32]>> {cleave.state = @w},
                    %x: tensor<8x32xf32, #cleave.shard<@mesh, [{}, {}], global=[8, 32]>> {cleave.input = "x"})

@@ -117,7 +117,7 @@ cleave.mesh @mesh = <["tp"=4]>
 exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
   %x = exec.buffer scratch 64
   // expected-error @below {{needs 256 bytes of its destination, which has 64}}
-  %e = exec.collective all_gather %x to %x : f32 over 0 outer 1 dim 64 block 16 inner 1
+  %e = exec.collective all_gather %x to %x : f32 over 0 outer [1] dim [64] block [16] inner [1]
       ring_bytes 192.0 stream 1
 }
 
@@ -127,7 +127,7 @@ cleave.mesh @mesh = <["tp"=4]>
 exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
   %x = exec.buffer scratch 64
   // expected-error @below {{all_to_all needs 'middle', 'dim2' and 'block2'}}
-  %e = exec.collective all_to_all %x to %x : f32 over 0 outer 1 dim 16 block 4 inner 1
+  %e = exec.collective all_to_all %x to %x : f32 over 0 outer [1] dim [16] block [4] inner [1]
       ring_bytes 48.0 stream 1
 }
 
@@ -137,8 +137,61 @@ cleave.mesh @mesh = <["tp"=4]>
 exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
   %x = exec.buffer scratch 64
   // expected-error @below {{permute needs 'peer' and 'sender'}}
-  %e = exec.collective permute %x to %x : f32 over 0 outer 1 dim 16 block 16 inner 1
+  %e = exec.collective permute %x to %x : f32 over 0 outer [1] dim [16] block [16] inner [1]
       ring_bytes 64.0 stream 1
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=4]>
+exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
+  %x = exec.buffer scratch 64
+  // expected-error @below {{has 2 sources, and needs one}}
+  %e = exec.collective permute %x, %x to %x, %x : f32 over 0 outer [1, 1] dim [16, 16]
+      block [16, 16] inner [1, 1] ring_bytes 64.0 stream 1
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=4]>
+exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
+  %x = exec.buffer scratch 64
+  // expected-error @below {{has 1 sources and 2 destinations}}
+  %e = exec.collective all_reduce %x to %x, %x : f32 over 0 outer [1] dim [1] block [1] inner [16]
+      ring_bytes 64.0 stream 1
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=4]>
+exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
+  %x = exec.buffer scratch 64
+  %y = exec.buffer scratch 64
+  // expected-error @below {{has 2 sources and 1 sizes in 'dim'}}
+  %e = exec.collective all_reduce %x, %y to %x, %y : f32 over 0 outer [1, 1] dim [1] block [1, 1]
+      inner [16, 16] ring_bytes 64.0 stream 1
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=4]>
+exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
+  %x = exec.buffer scratch 64
+  %y = exec.buffer scratch 64
+  // expected-error @below {{has 2 sources and 1 'part_sources'}}
+  %e = exec.collective all_reduce %x, %y to %x, %y : f32 over 0 outer [1, 1] dim [1, 1] block [1, 1]
+      inner [16, 16] ring_bytes 64.0 stream 1 {part_sources = ["a"]}
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=4]>
+exec.entry @e on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] {
+  %x = exec.buffer scratch 64
+  %y = exec.buffer scratch 32
+  // expected-error @below {{needs 64 bytes of its source, which has 32}}
+  %e = exec.collective all_reduce %x, %y to %x, %y : f32 over 0 outer [1, 1] dim [1, 1] block [1, 1]
+      inner [16, 16] ring_bytes 64.0 stream 1
 }
 
 // -----

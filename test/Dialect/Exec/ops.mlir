@@ -27,14 +27,20 @@ exec.entry @forward on @mesh axes [#cleave.axes<["tp"]>, #cleave.axes<["dp", "tp
   // CHECK: %[[Y:.*]] = exec.buffer scratch 256
   %y = exec.buffer scratch 256
   %z = exec.buffer scratch 256 at 256
+  %s = exec.buffer scratch 64
+  %t = exec.buffer scratch 64
   // CHECK: exec.view %[[Y]] at 64 bytes 64
   %v = exec.view %y at 64 bytes 64
   // CHECK: %[[E0:.*]] = exec.launch @double ins(%[[X]]) outs(%[[Y]]) scalars [#exec.expr<coord 0, 64, mul, 509, min>] stream 0 {source = "graph.add"}
   %e0 = exec.launch @double ins(%x) outs(%y) scalars [#exec.expr<coord 0, 64, mul, 509, min>]
       stream 0 {source = "graph.add"}
-  // CHECK: %[[E1:.*]] = exec.collective all_reduce %[[Y]] to %{{.*}} : f32 over 0 outer 1 dim 1 block 1 inner 64 ring_bytes 3.840000e+02 stream 1 waits(%[[E0]]) {reason = "k of q_proj", reduction = #cleave.reduction<sum>}
-  %e1 = exec.collective all_reduce %y to %z : f32 over 0 outer 1 dim 1 block 1 inner 64
+  // CHECK: %[[E1:.*]] = exec.collective all_reduce %[[Y]] to %{{.*}} : f32 over 0 outer [1] dim [1] block [1] inner [64] ring_bytes 3.840000e+02 stream 1 waits(%[[E0]]) {reason = "k of q_proj", reduction = #cleave.reduction<sum>}
+  %e1 = exec.collective all_reduce %y to %z : f32 over 0 outer [1] dim [1] block [1] inner [64]
       ring_bytes 384.0 stream 1 waits(%e0) {reduction = #cleave.reduction<sum>, reason = "k of q_proj"}
+  // CHECK: exec.collective reduce_scatter %[[Y]], %[[X]] to %{{.*}}, %{{.*}} : f32 over 0 outer [1, 2] dim [64, 8] block [16, 2] inner [1, 4] ring_bytes 3.840000e+02 stream 1 {part_reasons = ["a", "b"], part_sources = ["p", "q"], reduction = #cleave.reduction<sum>}
+  %g = exec.collective reduce_scatter %y, %x to %s, %t : f32 over 0 outer [1, 2] dim [64, 8] block [16, 2]
+      inner [1, 4] ring_bytes 384.0 stream 1
+      {reduction = #cleave.reduction<sum>, part_sources = ["p", "q"], part_reasons = ["a", "b"]}
   // CHECK: exec.gemm %{{.*}}, %{{.*}}, %{{.*}} : f32 -> f32 batch 1 m 8 n 8 k 8 of <coord 1, 4, min> strides [64, 8, 1], [64, 1, 8], [64, 8, 1] stream 0 waits(%[[E1]])
   %e2 = exec.gemm %z, %z, %y : f32 -> f32 batch 1 m 8 n 8 k 8 of <coord 1, 4, min>
       strides [64, 8, 1], [64, 1, 8], [64, 8, 1] stream 0 waits(%e1)

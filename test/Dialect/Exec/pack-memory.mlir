@@ -36,7 +36,7 @@ exec.entry @overlapped on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs []
   %t = exec.buffer scratch 64
   %u = exec.buffer scratch 64
   %e0 = exec.copy %i to %s stream 0
-  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%e0)
+  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%e0)
   %e2 = exec.copy %i to %u stream 0
   %e3 = exec.copy %u to %o stream 0
   %e4 = exec.copy %t to %o stream 0 waits(%e1)
@@ -55,7 +55,7 @@ exec.entry @in_order on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] s
   %t = exec.buffer scratch 64
   %u = exec.buffer scratch 64
   %e0 = exec.copy %i to %s stream 0
-  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%e0)
+  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%e0)
   %e2 = exec.copy %t to %o stream 0 waits(%e1)
   %e3 = exec.copy %i to %u stream 0
   %e4 = exec.copy %u to %o stream 0
@@ -77,7 +77,7 @@ exec.entry @written_after_wait on @mesh axes [#cleave.axes<["tp"]>] inputs [] ou
   // CHECK: exec.buffer scratch 64 at [[S]]
   %u = exec.buffer scratch 64
   %e0 = exec.copy %i to %s stream 0
-  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%e0)
+  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%e0)
   %e2 = exec.copy %t to %u stream 0 waits(%e1)
   %e3 = exec.copy %u to %o stream 0
 }
@@ -100,7 +100,7 @@ exec.entry @other_stream on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs 
   // CHECK: exec.buffer scratch 64 at [[S]]
   %v = exec.buffer scratch 64
   %e0 = exec.copy %i to %s stream 0
-  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%e0)
+  %e1 = exec.collective all_reduce %s to %t : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%e0)
   %e2 = exec.copy %i to %u stream 2 waits(%e0)
   %e3 = exec.copy %t to %v stream 0 waits(%e1, %e2)
   %e4 = exec.copy %u to %o stream 0

@@ -60,7 +60,7 @@ exec.entry @write_race on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs []
   // expected-note @+1 {{the other instruction}}
   %a = exec.fill %0 : f32 value 0.0 stream 0
   // expected-error @+1 {{races with an instruction of stream 0 that writes the same bytes: it must wait for it}}
-  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1
+  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1
 }
 
 // -----
@@ -71,7 +71,7 @@ exec.entry @read_race on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] 
   %1 = exec.buffer scratch 64 at 64
   %a = exec.fill %0 : f32 value 0.0 stream 0
   // expected-note @+1 {{the other instruction}}
-  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%a)
+  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%a)
   // expected-error @+1 {{races with an instruction of stream 1 that reads the same bytes: it must wait for it}}
   %b = exec.fill %0 : f32 value 0.0 stream 0
 }
@@ -84,9 +84,9 @@ exec.entry @unordered on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] 
   %1 = exec.buffer scratch 64 at 64
   %2 = exec.buffer scratch 64 at 128
   %a = exec.fill %0 : f32 value 0.0 stream 0
-  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%a)
+  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%a)
   // expected-error @+1 {{is not ordered after the collective before it, so ranks may issue them in different orders and deadlock}}
-  %f = exec.collective all_reduce %0 to %2 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 2 waits(%a)
+  %f = exec.collective all_reduce %0 to %2 : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 2 waits(%a)
 }
 
 // -----
@@ -117,7 +117,7 @@ exec.entry @cover on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] stat
   %1 = exec.buffer scratch 256 at 64
   %a = exec.fill %0 : f32 value 0.0 stream 0
   // expected-error @+1 {{has 2 blocks of 16, which do not cover 64}}
-  %e = exec.collective all_gather %0 to %1 : f32 over 0 outer 1 dim 64 block 16 inner 1 ring_bytes 64.0 stream 1 waits(%a)
+  %e = exec.collective all_gather %0 to %1 : f32 over 0 outer [1] dim [64] block [16] inner [1] ring_bytes 64.0 stream 1 waits(%a)
 }
 
 // -----
@@ -128,7 +128,7 @@ exec.entry @axes on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] state
   %1 = exec.buffer scratch 64 at 64
   %a = exec.fill %0 : f32 value 0.0 stream 0
   // expected-error @+1 {{names axis list 3 of 1}}
-  %e = exec.collective all_reduce %0 to %1 : f32 over 3 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%a)
+  %e = exec.collective all_reduce %0 to %1 : f32 over 3 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%a)
 }
 
 // -----
@@ -138,5 +138,43 @@ exec.entry @mesh on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] state
   %0 = exec.buffer scratch 64 at 0
   %1 = exec.buffer scratch 64 at 64
   %a = exec.fill %0 : f32 value 0.0 stream 0
-  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1 waits(%a)
+  %e = exec.collective all_reduce %0 to %1 : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1 waits(%a)
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @group on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %0 = exec.buffer scratch 64 at 0
+  %1 = exec.buffer scratch 64 at 64
+  %2 = exec.buffer scratch 64 at 128
+  %a = exec.fill %0 : f32 value 0.0 stream 0
+  %b = exec.fill %1 : f32 value 0.0 stream 0
+  %e = exec.collective all_reduce %0, %1 to %0, %2 : f32 over 0 outer [1, 1] dim [1, 1] block [1, 1] inner [16, 16] ring_bytes 64.0 stream 1 waits(%b)
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @parts_write on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %0 = exec.buffer scratch 64 at 0
+  %1 = exec.buffer scratch 64 at 64
+  %2 = exec.buffer scratch 64 at 128
+  %a = exec.fill %0 : f32 value 0.0 stream 0
+  %b = exec.fill %1 : f32 value 0.0 stream 0
+  // expected-error @+1 {{has a part that writes what another one reads or writes}}
+  %e = exec.collective all_reduce %0, %1 to %2, %2 : f32 over 0 outer [1, 1] dim [1, 1] block [1, 1] inner [16, 16] ring_bytes 64.0 stream 1 waits(%b)
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @part_reads on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %0 = exec.buffer scratch 64 at 0
+  %1 = exec.buffer scratch 64 at 64
+  %2 = exec.buffer scratch 64 at 128
+  %a = exec.fill %0 : f32 value 0.0 stream 0
+  %b = exec.fill %1 : f32 value 0.0 stream 0
+  // expected-error @+1 {{has a part that writes what another one reads or writes}}
+  %e = exec.collective all_reduce %0, %0 to %0, %2 : f32 over 0 outer [1, 1] dim [1, 1] block [1, 1] inner [16, 16] ring_bytes 64.0 stream 1 waits(%b)
 }

@@ -11,18 +11,25 @@ constexpr fb::DType kF32 = fb::DType::F32;
 
 std::unique_ptr<Ref> pointer(const Ref &r) { return std::make_unique<Ref>(r); }
 
+std::unique_ptr<fb::CollectivePartT> part(const Ref &src, const Ref &dst, uint64_t outer,
+                                          uint64_t dim, uint64_t block, uint64_t inner) {
+  auto p = std::make_unique<fb::CollectivePartT>();
+  p->src = pointer(src);
+  p->dst = pointer(dst);
+  p->outer = outer;
+  p->dim = dim;
+  p->block = block;
+  p->inner = inner;
+  return p;
+}
+
 fb::CollectiveT collective(fb::CollectiveKind kind, uint32_t axes, const Ref &src, const Ref &dst,
                            uint64_t outer, uint64_t dim, uint64_t block, uint64_t inner) {
   fb::CollectiveT c;
   c.kind = kind;
   c.dtype = kF32;
   c.axes = axes;
-  c.src = pointer(src);
-  c.dst = pointer(dst);
-  c.outer = outer;
-  c.dim = dim;
-  c.block = block;
-  c.inner = inner;
+  c.parts.push_back(part(src, dst, outer, dim, block, inner));
   return c;
 }
 
@@ -94,8 +101,9 @@ ExecutableBuilder allOperations() {
 
   Ref gathered = b.scratch(2 * 32), scattered = b.scratch(32), exchanged = b.scratch(32),
       sliced = b.scratch(16);
-  b.add(collective(CollectiveKind::AllReduce, overTp, filled, filled, 1, 1, 1, 16), "sum", 1,
-        {AllOperations::kFill});
+  fb::CollectiveT sum = collective(CollectiveKind::AllReduce, overTp, filled, filled, 1, 1, 1, 16);
+  sum.parts.push_back(part(copied, copied, 1, 1, 1, 16));
+  b.add(std::move(sum), "sum", 1, {AllOperations::kFill});
   b.add(collective(CollectiveKind::AllGather, overTp, product, gathered, 2, 8, 4, 1), "gather", 1,
         {AllOperations::kGemm});
   b.add(collective(CollectiveKind::ReduceScatter, overTp, gathered, scattered, 2, 8, 4, 1),

@@ -357,14 +357,48 @@ const Damage kDamages[] = {
     {"collective dtype",
      [](auto &b) { collective(b, AllOperations::kAllReduce).dtype = fb::DType(99); },
      "unknown element type 99"},
-    {"all-reduce bytes", [](auto &b) { collective(b, AllOperations::kAllReduce).inner = 3; },
+    {"collective empty", [](auto &b) { collective(b, AllOperations::kAllReduce).parts.clear(); },
+     "a collective of 0 parts, it needs at least 1"},
+    {"collective group",
+     [](auto &b) {
+       auto &parts = collective(b, AllOperations::kAllToAll).parts;
+       parts.push_back(std::make_unique<fb::CollectivePartT>(*parts[0]));
+     },
+     "a collective of 2 parts, expected 1"},
+    {"part source", [](auto &b) { collective(b, AllOperations::kAllReduce).parts[1]->src.reset(); },
+     "part 1: operand src is missing"},
+    {"part bytes", [](auto &b) { collective(b, AllOperations::kAllReduce).parts[1]->inner = 3; },
+     "part 1: the source has 64 bytes, its shape does not"},
+    {"part reach",
+     [](auto &b) {
+       *collective(b, AllOperations::kAllReduce).parts[1]->dst =
+           ref(fb::Region::Scratch, 1 << 20, 64);
+     },
+     "part 1: operand dst at offset 1048576 with 64 bytes leaves the Scratch region"},
+    {"part site", [](auto &b) { collective(b, AllOperations::kAllReduce).parts[1]->site = 99; },
+     "part 1: site 99 of"},
+    {"parts write the same",
+     [](auto &b) {
+       auto &parts = collective(b, AllOperations::kAllReduce).parts;
+       *parts[1]->dst = *parts[0]->dst;
+     },
+     "a part writes what another one reads or writes"},
+    {"part reads what another writes",
+     [](auto &b) {
+       auto &parts = collective(b, AllOperations::kAllReduce).parts;
+       *parts[1]->src = *parts[0]->dst;
+     },
+     "a part writes what another one reads or writes"},
+    {"all-reduce bytes",
+     [](auto &b) { collective(b, AllOperations::kAllReduce).parts[0]->inner = 3; },
      "its shape does not"},
-    {"all-gather block", [](auto &b) { collective(b, AllOperations::kAllGather).block = 1; },
-     "do not cover"},
+    {"all-gather block",
+     [](auto &b) { collective(b, AllOperations::kAllGather).parts[0]->block = 1; }, "do not cover"},
     {"all-gather outer",
-     [](auto &b) { collective(b, AllOperations::kAllGather).outer = uint64_t(1) << 62; },
+     [](auto &b) { collective(b, AllOperations::kAllGather).parts[0]->outer = uint64_t(1) << 62; },
      "its shape does not"},
-    {"reduce-scatter dim", [](auto &b) { collective(b, AllOperations::kReduceScatter).dim = 100; },
+    {"reduce-scatter dim",
+     [](auto &b) { collective(b, AllOperations::kReduceScatter).parts[0]->dim = 100; },
      "do not cover"},
     {"all-to-all block2", [](auto &b) { collective(b, AllOperations::kAllToAll).block2 = 0; },
      "do not cover"},

@@ -50,7 +50,8 @@ ProgramDesc randomProgram(std::mt19937_64 &random, uint32_t devices) {
   size_t length = 10 + pick(60);
   for (uint32_t i = 0; i < length; ++i) {
     uint8_t stream = uint8_t(pick(3));
-    uint64_t kind = pick(8), a = pick(kSlots), b = (a + 1 + pick(kSlots - 1)) % kSlots;
+    uint64_t kind = pick(8), a = pick(kSlots), b = (a + 1 + pick(kSlots - 1)) % kSlots,
+             grouped = pick(kSlots);
     double value = double(pick(100));
     uint64_t which = pick(partitions.size());
     desc.labels.push_back(absl::StrCat("step ", i));
@@ -79,19 +80,24 @@ ProgramDesc randomProgram(std::mt19937_64 &random, uint32_t devices) {
               c.peer = (r + 1) % n;
               c.source = (r + n - 1) % n;
             }
-        c.src = slot(a);
-        c.dst = slot(b);
-        c.inner = kSlotBytes / 8;
+        hal::CollectivePart &part = c.parts[0];
+        part.src = slot(a);
+        part.dst = slot(b);
+        part.inner = kSlotBytes / 8;
         if (c.kind == fb::CollectiveKind::AllToAll) { // [block, dim2] -> [dim, block2]
           uint64_t n = desc.groups[c.group].size();
-          c.inner = kSlotBytes / 8 / n;
+          part.inner = kSlotBytes / 8 / n;
           c.middle = 1;
-          c.dim = n;
-          c.block = 1;
+          part.dim = n;
+          part.block = 1;
           c.dim2 = n;
           c.block2 = 1;
           c.gatherOuter = true;
-          c.src.bytes = c.dst.bytes = c.inner * n * 8;
+          part.src.bytes = part.dst.bytes = part.inner * n * 8;
+        }
+        if (c.kind == fb::CollectiveKind::AllReduce && grouped != a && grouped != b) {
+          c.parts.push_back(part);
+          c.parts.back().dst = slot(grouped);
         }
         command.operation = c;
       }

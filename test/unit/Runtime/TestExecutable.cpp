@@ -188,11 +188,13 @@ ExecutableBuilder Mlp::build() const {
   sum.kind = fb::CollectiveKind::AllReduce;
   sum.dtype = f32;
   sum.axes = overTp;
-  sum.src = std::make_unique<fb::BufferRef>(partial);
-  sum.dst = std::make_unique<fb::BufferRef>(y);
-  sum.outer = 1;
-  sum.dim = sum.block = 1;
-  sum.inner = uint64_t(rows * e);
+  auto part = std::make_unique<fb::CollectivePartT>();
+  part->src = std::make_unique<fb::BufferRef>(partial);
+  part->dst = std::make_unique<fb::BufferRef>(y);
+  part->outer = 1;
+  part->dim = part->block = 1;
+  part->inner = uint64_t(rows * e);
+  sum.parts.push_back(std::move(part));
   sum.ring_bytes = 2.0 * (tp - 1) / tp * double(batch) / dp * double(embed) * 4;
   b.add(std::move(sum), "mlp.down", 1, {last});
   return b;

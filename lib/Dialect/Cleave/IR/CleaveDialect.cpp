@@ -176,7 +176,7 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     return verifyEntry(op, attribute);
   if (name == kGradientOfAttr)
     return verifyGradientOf(op, attribute);
-  if (name == kBackwardAttr || name == kAgainAttr) {
+  if (name == kBackwardAttr || name == kAgainAttr || name == kRepeatedAttr) {
     if (!isa<UnitAttr>(attribute.getValue()))
       return op->emitOpError() << "'" << name << "' is there or not, without a value, found "
                                << attribute.getValue();
@@ -188,7 +188,7 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
                                << attribute.getValue();
     return success();
   }
-  if (name == kInstanceAttr || name == kScatterAxisAttr) {
+  if (name == kInstanceAttr || name == kScatterAxisAttr || name == kBucketAttr) {
     if (!isa<IntegerAttr>(attribute.getValue()))
       return op->emitOpError() << "'" << name << "' must be an integer, found "
                                << attribute.getValue();

@@ -122,32 +122,56 @@ LogicalResult CopyOp::verify() {
 
 LogicalResult FillOp::verify() { return verifyWaits(*this); }
 
-LogicalResult CollectiveOp::verify() {
-  int64_t one = getOuter() * getInner() * elementBytes(getType());
-  int64_t from = one, to = one;
-  switch (getKind()) {
+/// That the buffers of a part have the bytes that its geometry takes.
+static LogicalResult verifyPart(CollectiveOp op, size_t part) {
+  int64_t one = op.getOuter()[part] * op.getInner()[part] * elementBytes(op.getType());
+  int64_t whole = one * op.getDim()[part], cut = one * op.getBlock()[part];
+  int64_t from = whole, to = whole;
+  switch (op.getKind()) {
   case CollectiveKind::AllReduce:
   case CollectiveKind::Permute:
-    from = to = one * getDim();
     break;
   case CollectiveKind::AllGather:
-    from = one * getBlock(), to = one * getDim();
+    from = cut;
     break;
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::AllSlice:
-    from = one * getDim(), to = one * getBlock();
+    to = cut;
     break;
   case CollectiveKind::AllToAll:
-    if (!getMiddle() || !getDim2() || !getBlock2())
-      return emitOpError("all_to_all needs 'middle', 'dim2' and 'block2'");
-    from = one * getBlock() * *getMiddle() * *getDim2();
-    to = one * getDim() * *getMiddle() * *getBlock2();
+    from = cut * *op.getMiddle() * *op.getDim2();
+    to = whole * *op.getMiddle() * *op.getBlock2();
     break;
   }
+  if (failed(verifyBytes(op, op.getSrc()[part], "its source", from)))
+    return failure();
+  return verifyBytes(op, op.getDst()[part], "its destination", to);
+}
+
+LogicalResult CollectiveOp::verify() {
+  size_t parts = getNumParts();
+  bool mayBeGroup = getKind() == CollectiveKind::AllReduce ||
+                    getKind() == CollectiveKind::AllGather ||
+                    getKind() == CollectiveKind::ReduceScatter;
+  if (parts == 0 || (parts > 1 && !mayBeGroup))
+    return emitOpError() << "has " << parts << " sources, and needs "
+                         << (mayBeGroup ? "at least one" : "one");
+  for (auto [name, count] :
+       {std::pair<StringRef, size_t>("destinations", getDst().size()),
+        {"sizes in 'outer'", getOuter().size()},
+        {"sizes in 'dim'", getDim().size()},
+        {"sizes in 'block'", getBlock().size()},
+        {"sizes in 'inner'", getInner().size()},
+        {"'part_sources'", getPartSources() ? getPartSources()->size() : parts},
+        {"'part_reasons'", getPartReasons() ? getPartReasons()->size() : parts}})
+    if (count != parts)
+      return emitOpError() << "has " << parts << " sources and " << count << " " << name;
+  if (getKind() == CollectiveKind::AllToAll && (!getMiddle() || !getDim2() || !getBlock2()))
+    return emitOpError("all_to_all needs 'middle', 'dim2' and 'block2'");
   if (getKind() == CollectiveKind::Permute && (!getPeer() || !getSender()))
     return emitOpError("permute needs 'peer' and 'sender'");
-  if (failed(verifyBytes(*this, getSrc(), "its source", from)) ||
-      failed(verifyBytes(*this, getDst(), "its destination", to)))
-    return failure();
+  for (size_t part = 0; part < parts; ++part)
+    if (failed(verifyPart(*this, part)))
+      return failure();
   return verifyWaits(*this);
 }

@@ -61,9 +61,10 @@ private:
   /// What is copied or gathered into a weight's state is its new value.
   void findNewWeights() {
     for (InstructionOpInterface instruction : llvm::reverse(order.instructions()))
-      if (isa<CopyOp, CollectiveOp>(instruction.getOperation()) &&
-          isWeight(instruction.getWrites().front()))
-        mark(instruction.getReads().front(), ScratchKind::Weights);
+      if (isa<CopyOp, CollectiveOp>(instruction.getOperation()))
+        for (auto [from, to] : llvm::zip_equal(instruction.getReads(), instruction.getWrites()))
+          if (isWeight(to))
+            mark(from, ScratchKind::Weights);
   }
 
   /// The launches that give weights or optimizer states new values.
@@ -84,6 +85,12 @@ private:
   /// What is made of weights alone: gathered, cut, converted, laid out anew.
   void findOldWeights() {
     for (InstructionOpInterface instruction : order.instructions()) {
+      if (isa<CollectiveOp>(instruction.getOperation())) { // Each part by itself.
+        for (auto [from, to] : llvm::zip_equal(instruction.getReads(), instruction.getWrites()))
+          if (isWeight(from))
+            mark(to, ScratchKind::Weights);
+        continue;
+      }
       bool any = false, all = true;
       for (Value buffer : instruction.getReads()) {
         any |= isWeight(buffer);
@@ -114,7 +121,9 @@ private:
       for (InstructionOpInterface writer : writers[found[i]]) {
         auto reads = writer.getReads();
         if (isa<CollectiveOp>(writer.getOperation())) {
-          add(reads.front());
+          for (auto [from, to] : llvm::zip_equal(reads, writer.getWrites()))
+            if (rootOf(to) == found[i])
+              add(from);
         } else if (isa<LaunchOp>(writer.getOperation())) {
           int64_t sum = 0;
           for (Value buffer : reads)
@@ -131,8 +140,8 @@ private:
     for (InstructionOpInterface instruction : order.instructions())
       if (auto collective = dyn_cast<CollectiveOp>(instruction.getOperation());
           collective && collective.getKind() != exec::CollectiveKind::AllSlice) {
-        mark(collective.getSrc(), ScratchKind::Communication);
-        mark(collective.getDst(), ScratchKind::Communication);
+        for (Value buffer : llvm::concat<Value>(instruction.getReads(), instruction.getWrites()))
+          mark(buffer, ScratchKind::Communication);
       }
   }
 

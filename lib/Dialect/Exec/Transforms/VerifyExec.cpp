@@ -53,7 +53,7 @@ public:
         return instruction.emitOpError("runs on stream ")
                << instruction.getStream() << ", expected 0 to " << kStreams - 1;
       if (auto collective = dyn_cast<CollectiveOp>(instruction.getOperation())) {
-        if (failed(checkGeometry(collective)))
+        if (failed(checkGeometry(collective)) || failed(checkParts(collective)))
           return failure();
         if (collective.communicates()) {
           if (lastCollective >= 0 && !order_.isBefore(lastCollective, position))
@@ -234,7 +234,44 @@ private:
     };
     if (op.getBlock2() && failed(cover(*op.getBlock2(), *op.getDim2())))
       return failure();
-    return cover(op.getBlock(), op.getDim());
+    for (auto [block, dim] : llvm::zip_equal(op.getBlock(), op.getDim()))
+      if (failed(cover(block, dim)))
+        return failure();
+    return success();
+  }
+
+  /// Parts run in any order: what one writes, no other reads or writes.
+  LogicalResult checkParts(CollectiveOp op) {
+    struct Range {
+      Place place;
+      bool isWritten;
+      int64_t end() const { return place.offset + place.bytes; }
+    };
+    if (op.getNumParts() == 1)
+      return success();
+    SmallVector<Range> ranges;
+    for (auto [source, target] : llvm::zip_equal(op.getSrc(), op.getDst())) {
+      Place from = placeOf(source), to = placeOf(target);
+      ranges.push_back({to, true});
+      if (std::tie(from.region, from.offset, from.bytes) !=
+          std::tie(to.region, to.offset, to.bytes))
+        ranges.push_back({from, false});
+    }
+    llvm::erase_if(ranges, [](const Range &range) { return range.place.bytes == 0; });
+    llvm::sort(ranges, [](const Range &a, const Range &b) {
+      return std::tie(a.place.region, a.place.offset) < std::tie(b.place.region, b.place.offset);
+    });
+    int64_t readEnd = 0, writtenEnd = 0; // Of the ranges before, in the same region.
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const Range &range = ranges[i];
+      if (i == 0 || range.place.region != ranges[i - 1].place.region)
+        readEnd = writtenEnd = 0;
+      if (range.place.offset < writtenEnd || (range.isWritten && range.place.offset < readEnd))
+        return op.emitOpError("has a part that writes what another one reads or writes");
+      int64_t &end = range.isWritten ? writtenEnd : readEnd;
+      end = std::max(end, range.end());
+    }
+    return success();
   }
 
   EntryOp entry_;

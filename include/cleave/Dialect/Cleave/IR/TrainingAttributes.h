@@ -1,7 +1,8 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Discardable attributes by which a training step tells the passes that shard it what its ops are.
+// Discardable attributes by which a training step tells the passes that shard it, and these tell
+// each other, what its ops are.
 
 #ifndef CLEAVE_DIALECT_CLEAVE_IR_TRAININGATTRIBUTES_H
 #define CLEAVE_DIALECT_CLEAVE_IR_TRAININGATTRIBUTES_H
@@ -21,6 +22,13 @@ inline constexpr llvm::StringLiteral kGradientOfAttr = "cleave.gradient_of";
 /// A unit, on constraints, reshards and collectives: not made one with an equal one before it. What
 /// it makes was there once and was let go for the sake of memory.
 inline constexpr llvm::StringLiteral kAgainAttr = "cleave.again";
+
+/// An integer, on collectives in local form: those of one number that stand side by side are
+/// members of one bucket, which meet once. None depends on another.
+inline constexpr llvm::StringLiteral kBucketAttr = "cleave.bucket";
+
+/// A unit, on ops of a microbatch that is repeated.
+inline constexpr llvm::StringLiteral kRepeatedAttr = "cleave.repeated";
 
 } // namespace cleave
 

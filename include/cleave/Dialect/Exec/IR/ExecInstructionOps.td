@@ -128,29 +128,36 @@ def Exec_FillOp : Exec_Instruction<"fill",
 }
 
 def Exec_CollectiveOp : Exec_Instruction<"collective",
-    (ins Exec_CollectiveKindAttr:$kind, Exec_BufferType:$src, Exec_BufferType:$dst, TypeAttr:$type,
+    (ins Exec_CollectiveKindAttr:$kind, Variadic<Exec_BufferType>:$src,
+         Variadic<Exec_BufferType>:$dst, TypeAttr:$type,
          DefaultValuedAttr<I64Attr, "0">:$axes, OptionalAttr<Cleave_ReductionAttr>:$reduction,
-         I64Attr:$outer, I64Attr:$dim, I64Attr:$block, I64Attr:$inner,
+         DenseI64ArrayAttr:$outer, DenseI64ArrayAttr:$dim, DenseI64ArrayAttr:$block,
+         DenseI64ArrayAttr:$inner, OptionalAttr<StrArrayAttr>:$part_sources,
+         OptionalAttr<StrArrayAttr>:$part_reasons,
          OptionalAttr<I64Attr>:$middle, OptionalAttr<I64Attr>:$dim2, OptionalAttr<I64Attr>:$block2,
          UnitAttr:$gather_outer, OptionalAttr<Exec_ExprAttr>:$peer,
          OptionalAttr<Exec_ExprAttr>:$sender, F64Attr:$ring_bytes),
     "$kind $src `to` $dst `:` $type `over` $axes `outer` $outer `dim` $dim `block` $block `inner` "
     "$inner `ring_bytes` $ring_bytes",
-    "values = {getSrc()};", "values = {getDst()};"> {
-  let summary = "A collective among the ranks along an axis list";
+    "::llvm::append_range(values, getSrc());", "::llvm::append_range(values, getDst());",
+    [AttrSizedOperandSegments]> {
+  let summary = "Collectives among the ranks along an axis list, which meet once";
   let description = [{
-    Buffers are seen as [outer, dim, inner]; `dim` is the gathered and `block` the sharded size of the
-    dimension that changes. `axes` is an index into the entry's axis lists. The schema has the exact
-    meaning of each kind.
+    One or, of all_reduce, all_gather and reduce_scatter, several parts, each with a source, a
+    destination and a geometry. Buffers are seen as [outer, dim, inner]; `dim` is the gathered and
+    `block` the sharded size of the dimension that changes. `axes` is an index into the entry's axis
+    lists. `ring_bytes` is the sum over the parts. Where there are several, `part_sources` and
+    `part_reasons` are the source and the reason of each. The schema has the exact meaning of each kind.
 
     ```mlir
-    %e = exec.collective all_gather %x to %y : f32 over 0 outer 1 dim 64 block 16 inner 96
+    %e = exec.collective all_gather %x to %y : f32 over 0 outer [1] dim [64] block [16] inner [96]
         ring_bytes 1.8432e+04 stream 1 waits(%p)
     ```
   }];
   let extraClassDeclaration = [{
     /// False for all_slice, which every rank does by itself.
     bool communicates() { return getKind() != CollectiveKind::AllSlice; }
+    size_t getNumParts() { return getSrc().size(); }
   }];
 }
 
