@@ -10,7 +10,7 @@ sizes: b rows and s tokens on one batch shard, h hidden, L layers, all float32.
                        and a sum of b s, and one number
     + sequence         each of those 2 L + 1 as a reduce-scatter and an all-gather instead
     data parallel      the loss alone: payloads up to 64 bytes
-    fsdp               each parameter gathered once: (n-1)/n of its bytes
+    fsdp               each parameter gathered once: (n-1)/n of its bytes; small ones of a layer together
 
 No other collective may be there.
 """
@@ -24,6 +24,7 @@ import tempfile
 MODELS = ["llama-gqa", "llama-mha-tied", "gpt2", "qwen2", "qwen3"]
 BATCH, SEQUENCE, FLOAT = 8, 24, 4
 SMALL = 64  # payload bytes
+TOGETHER = 65536  # bytes of a parameter that is gathered together with others
 
 
 class Program:
@@ -90,8 +91,16 @@ class Check:
         whole = [s["name"] for s in self.program.states if s["local_shape"] == s["shape"]]
         self.equal("parameters that are stored whole", whole, [])
         total = sum(FLOAT * size_of(s["shape"]) for s in self.program.states)
-        self.equal("gathered parameters", sorted(c["site"] for c in found),
+        self.equal("gathered parameters", sorted(part["site"] for c in found for part in c["parts"]),
                    sorted(s["name"] for s in self.program.states))
+        # Small ones are gathered together, by layer and outside of all.
+        small = [s["name"] for s in self.program.states if FLOAT * size_of(s["shape"]) <= TOGETHER]
+        groups = {layer_of(name) for name in small}
+        largest = [c for c in found if c["site"] not in small and len(c["parts"]) == 1]
+        together = len(found) - len(largest)
+        if not len(groups) <= together <= len(groups) + 1:
+            self.problems.append(f"found {together} gathers of small parameters, expected one for each of "
+                                 f"{len(groups)} layers and at most one more")
         self.equal("ring bytes of gathers", sum(c["ring_bytes"] for c in found), (n - 1) / n * total)
 
     def done(self):
@@ -102,6 +111,11 @@ class Check:
         for problem in self.problems:
             print("     " + problem)
         return bool(self.problems)
+
+
+def layer_of(name):
+    """The number in `model.layers.3.mlp`, or none."""
+    return next((part for part in name.split(".") if part.isdigit()), None)
 
 
 def size_of(shape):

@@ -23,6 +23,10 @@ reduce-scatter and an all-gather.
 
 Every case sends exactly that, but for scalars that were combined with a larger collective (at most
 64 bytes).
+
+Without tensor parallelism and microbatches the instructions are counted too: one for each matrix, and
+one for the norms of all layers together, but where parameters are gathered layer by layer: there one for
+the norms of each layer.
 """
 import argparse
 import json
@@ -74,6 +78,26 @@ def sizes_of(mesh):
     return dp * fsdp, fsdp if "fsdp" in sizes else dp, int(sizes.get("tp", 1))
 
 
+def zero_of(mesh, flags):
+    return int(flags[flags.index("--zero") + 1]) if "--zero" in flags else 3 * ("fsdp" in mesh)
+
+
+def instructions(mesh, flags):
+    """By kind and axis the number of collectives, and of the parts that they have together."""
+    matrices, norms = 7 * LAYERS + 2, 2 * LAYERS + 1
+    once = (matrices + 1, matrices + norms)
+    zero, axis = zero_of(mesh, flags), "fsdp" if "fsdp" in mesh else "dp"
+    gathers = (matrices + LAYERS + 1, matrices + norms)
+    if "--keep-gathered" not in flags:  # Again for the backward half, but for what is used outside of layers.
+        gathers = (gathers[0] + 8 * LAYERS, gathers[1] + 9 * LAYERS)
+    expected = {("reduce_scatter" if zero else "all_reduce", axis): once}
+    if zero:
+        expected["all_gather", axis] = gathers if zero == 3 else once
+    if mesh == "dp=2,fsdp=4":  # The shards of attention's matrices are small.
+        expected["all_reduce", "dp"] = (once[0] - 4 * LAYERS, once[1])
+    return expected
+
+
 def minimum(mesh, flags, kv_heads):
     d, stored, t = sizes_of(mesh)
     f = lambda n: (n - 1) / n
@@ -90,7 +114,7 @@ def minimum(mesh, flags, kv_heads):
         gradients = 2 * f(d) * 4 * split + 2 * f(d * t) * 4 * kv
     gradients += 2 * f(d * t if sp else d) * 4 * norms
     micro = 4 if "--microbatches" in flags else 1
-    zero = int(flags[flags.index("--zero") + 1]) if "--zero" in flags else 3 * ("fsdp" in mesh)
+    zero = zero_of(mesh, flags)
     once = gradients / 2  # a reduce-scatter of all gradients, or a gather of all parameters
     if stored < d:  # Hybrid: shards are reduced over dp once.
         gradients = 2 * f(d // stored) * 4 * (split + kv + norms) / stored
@@ -142,6 +166,13 @@ def main():
             sent = sum(group["ring_bytes"] for group in summary if not group["small"])
             least = minimum(mesh, flags, kv_heads)
             ok = least * (1 - 1e-9) <= sent <= (least + 64) * (1 + 1e-9)
+            if "tp" not in mesh and "--microbatches" not in flags:
+                counts = {(group["kind"], group["axes"]): (group["count"], group["parts"])
+                          for group in summary if not group["small"]}
+                expected = instructions(mesh, flags)
+                if counts != expected:
+                    print(f"collectives and their parts are {counts}, expected {expected}")
+                    ok = False
             failed += not ok
             print(f"{'ok  ' if ok else 'FAIL'} {mesh} {' '.join(flags)}: {sent / 1e6:.3f} MB, "
                   f"minimum {least / 1e6:.3f} MB, scratch {scratch_bytes[mesh, *flags] / 1e6:.2f} MB")

@@ -32,10 +32,9 @@ public:
   /// numbers.
   llvm::SmallVector<int64_t> shardCounts() const;
   /// How many collectives of each kind (`all_reduce over tp`) there are, by layer; -1: outside.
+  /// Those that are sent together count each: how small they are differs.
   using Collectives = std::map<int64_t, std::map<std::string, int64_t>>;
   Collectives collectives() const;
-  /// The sizes of operands of all-reduces, each once, from the smallest up.
-  llvm::SmallVector<int64_t> reducedBytes() const;
 
 private:
   int64_t sizeOf(llvm::StringRef axis) const;
@@ -138,15 +137,6 @@ EntryDescription::Collectives EntryDescription::collectives() const {
   return result;
 }
 
-llvm::SmallVector<int64_t> EntryDescription::reducedBytes() const {
-  std::set<int64_t> sizes;
-  forEachObject(*entry_, "collectives", [&](const json::Object &c) {
-    if (c.getString("kind") == "all_reduce")
-      sizes.insert(c.getInteger("source_bytes").value_or(0));
-  });
-  return {sizes.begin(), sizes.end()};
-}
-
 /// Where the collectives of a program and of its twin differ; "" if nowhere. Of those that belong
 /// to no layer, what a program with more layers has more of is as many for each of them.
 std::string differenceOf(EntryDescription::Collectives original, EntryDescription::Collectives twin,
@@ -189,7 +179,7 @@ public:
 private:
   /// Sets search.twin, or search.absent where it is not yet set.
   llvm::Error tryModel(const ShrunkModel &model, TwinSearch &search);
-  llvm::Expected<Executable> compileModel(const ShrunkModel &model, int64_t combineBytes);
+  llvm::Expected<Executable> compileModel(const ShrunkModel &model);
   std::vector<std::pair<std::string, int64_t>> sizesOf(const ShrunkModel &model) const;
 
   const CompileArgs &args_;
@@ -200,8 +190,7 @@ private:
   const double limit_;
 };
 
-llvm::Expected<Executable> TwinFinder::compileModel(const ShrunkModel &model,
-                                                    int64_t combineBytes) {
+llvm::Expected<Executable> TwinFinder::compileModel(const ShrunkModel &model) {
   CompileOptions options = compileOptionsOf(args_);
   options.config = model.config;
   options.batch = model.batch * args_.microbatches;
@@ -209,7 +198,6 @@ llvm::Expected<Executable> TwinFinder::compileModel(const ShrunkModel &model,
   options.nativeCpu = true;
   options.timing = false;
   options.phases.strategyText = recipe_.strategy;
-  options.phases.combineBytes = combineBytes;
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -224,36 +212,26 @@ llvm::Expected<Executable> TwinFinder::compileModel(const ShrunkModel &model,
 }
 
 llvm::Error TwinFinder::tryModel(const ShrunkModel &model, TwinSearch &search) {
-  // All-reduces join others up to a size, which has to shrink along: it is tried behind each of
-  // them, from none up.
-  llvm::SmallVector<int64_t> combineBytes = {PhaseOptions().combineBytes, 0};
-  for (size_t i = 0; i < combineBytes.size(); ++i) {
-    llvm::Expected<Executable> executable = compileModel(model, combineBytes[i]);
-    if (!executable)
-      return executable.takeError();
-    auto oracle = Oracle::create(*executable, entry_);
-    if (!oracle)
-      return oracle.takeError();
-    if (double operations = (*oracle)->operations(); operations > limit_) {
-      if (search.absent.empty())
-        search.absent =
-            llvm::formatv("it would take {0:e2} operations, above the limit", operations);
-      return llvm::Error::success();
-    }
-    llvm::Expected<EntryDescription> description = EntryDescription::of(*executable, entry_);
-    if (!description)
-      return description.takeError();
-    std::string difference =
-        differenceOf(collectives_, description->collectives(), model.layerOf, model.sizes.layers());
-    if (difference.empty()) {
-      search.twin.emplace(Twin{std::move(*executable), std::move(*oracle), sizesOf(model)});
-      return llvm::Error::success();
-    }
+  llvm::Expected<Executable> executable = compileModel(model);
+  if (!executable)
+    return executable.takeError();
+  auto oracle = Oracle::create(*executable, entry_);
+  if (!oracle)
+    return oracle.takeError();
+  if (double operations = (*oracle)->operations(); operations > limit_) {
     if (search.absent.empty())
-      search.absent = std::move(difference);
-    if (combineBytes[i] == 0)
-      combineBytes.append(description->reducedBytes());
+      search.absent = llvm::formatv("it would take {0:e2} operations, above the limit", operations);
+    return llvm::Error::success();
   }
+  llvm::Expected<EntryDescription> description = EntryDescription::of(*executable, entry_);
+  if (!description)
+    return description.takeError();
+  std::string difference =
+      differenceOf(collectives_, description->collectives(), model.layerOf, model.sizes.layers());
+  if (difference.empty())
+    search.twin.emplace(Twin{std::move(*executable), std::move(*oracle), sizesOf(model)});
+  else if (search.absent.empty())
+    search.absent = std::move(difference);
   return llvm::Error::success();
 }
 

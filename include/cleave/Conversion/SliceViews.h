@@ -5,7 +5,6 @@
 #ifndef CLEAVE_CONVERSION_SLICEVIEWS_H
 #define CLEAVE_CONVERSION_SLICEVIEWS_H
 
-#include "cleave/Dialect/Cleave/IR/CleaveInterfaces.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include <optional>
 
@@ -22,16 +21,6 @@ inline std::optional<int64_t> viewOffset(graph::SliceOp op) {
   if (bytes % 64 != 0)
     return std::nullopt;
   return bytes;
-}
-
-/// True for a concatenation that is only sent: its operands are made in, or copied to, their places
-/// in its buffer. A short one is a kernel, which may make the operands as well.
-inline bool isSendBuffer(graph::ConcatenateOp op) {
-  auto type = llvm::cast<mlir::RankedTensorType>(op.getResult().getType());
-  return type.getRank() == 1 && op.getResult().hasOneUse() &&
-         llvm::isa<CollectiveOpInterface>(*op.getResult().user_begin()) &&
-         (op->getNumOperands() > 16 ||
-          type.getNumElements() * type.getElementTypeBitWidth() / 8 > 4096);
 }
 
 } // namespace cleave

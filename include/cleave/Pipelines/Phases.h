@@ -56,7 +56,6 @@ struct PhaseOptions {
   bool overlap = true;
   /// Bytes of parameters that may be gathered ahead of their use.
   int64_t prefetchBytes = int64_t(2) << 30;
-  int64_t combineBytes = 65536; ///< all-reduces up to this size join others
   Phase last = Phase::Write;
 };
 

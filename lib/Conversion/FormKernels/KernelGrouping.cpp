@@ -144,14 +144,8 @@ OpRole KernelGrouping::classify(Operation *op) {
     return OpRole::View;
   if (isa<graph::SliceOp, graph::TransposeOp>(op))
     return feedsProductsOnly(op) ? OpRole::View : OpRole::Inlined;
-  auto isSent = [](Operation *op) {
-    auto concatenate = dyn_cast<graph::ConcatenateOp>(op);
-    return concatenate && isSendBuffer(concatenate);
-  };
-  if (isSent(op))
-    return OpRole::Barrier;
   if (isa<graph::ReshapeOp>(op)) {
-    if (feedsProductsOnly(op) || (!op->use_empty() && llvm::all_of(op->getUsers(), isSent)))
+    if (feedsProductsOnly(op))
       return OpRole::View;
     return sameWithoutUnits(typeOf(op->getOperand(0)), typeOf(op->getResult(0))) ? OpRole::Inlined
                                                                                  : OpRole::View;

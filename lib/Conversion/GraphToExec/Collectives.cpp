@@ -5,8 +5,7 @@
 
 #include "EntryLowering.h"
 
-#include "cleave/Conversion/SliceViews.h"
-#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
+#include "cleave/Dialect/Cleave/IR/Buckets.h"
 
 using namespace mlir;
 using namespace cleave;
@@ -61,59 +60,6 @@ static Geometry geometryOf(CollectiveOpInterface op, const ReshardStep &step) {
             behind(std::max(step.dim, step.dim2))};
   }
   return {1, 1, 1, product(from)};
-}
-
-void EntryLowering::assignSendBuffers() {
-  for (auto op : function_.getOps<graph::ConcatenateOp>()) {
-    if (!isSendBuffer(op))
-      continue;
-    int64_t offset = 0;
-    for (Value operand : op->getOperands()) {
-      int64_t bytes = byteSize(cast<RankedTensorType>(operand.getType()));
-      // The memory is the collective's later on: nothing else may read the value.
-      Value value = operand;
-      while (value.hasOneUse() && isa_and_present<graph::ReshapeOp>(value.getDefiningOp()))
-        value = value.getDefiningOp()->getOperand(0);
-      if (value.hasOneUse() && !isa<BlockArgument>(value) && !outputs_.contains(value) &&
-          offset % 64 == 0 && bytes > 0)
-        parts_[value] = {op, offset};
-      offset += bytes;
-    }
-  }
-}
-
-Value EntryLowering::sendBuffer(graph::ConcatenateOp op) {
-  if (auto known = tensors_.find(op.getResult()); known != tensors_.end())
-    return known->second.buffer;
-  Value buffer = allocate(byteSize(cast<RankedTensorType>(op.getType())));
-  define(op.getResult(), buffer);
-  return buffer;
-}
-
-LogicalResult EntryLowering::lowerConcatenation(graph::ConcatenateOp op) {
-  Value whole = sendBuffer(op);
-  int64_t offset = 0;
-  for (Value operand : op->getOperands()) {
-    int64_t bytes = byteSize(cast<RankedTensorType>(operand.getType()));
-    Value part = dense(operand, op);
-    auto made = part.getDefiningOp<ViewOp>();
-    bool isInPlace =
-        made && made.getSource() == whole && static_cast<int64_t>(made.getOffset()) == offset;
-    if (!isInPlace && bytes > 0)
-      emit<CopyOp>(op, 0, part, view(whole, offset, bytes, op.getLoc()));
-    offset += bytes;
-  }
-  return success();
-}
-
-/// The op right behind `op` if both are members of one bucket, else null.
-static CollectiveOpInterface nextInBucket(CollectiveOpInterface op) {
-  auto next = dyn_cast_or_null<CollectiveOpInterface>(op->getNextNode());
-  Attribute bucket = op->getDiscardableAttr(kBucketAttr);
-  if (!next || !bucket || bucket != next->getDiscardableAttr(kBucketAttr) ||
-      next->getName() != op->getName() || next.getCollectiveAxes() != op.getCollectiveAxes())
-    return {};
-  return next;
 }
 
 LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
@@ -200,9 +146,8 @@ Value EntryLowering::collectiveTarget(CollectiveOpInterface op, Value source) {
   Value operand = op.getTensorOperand(), result = op.getTensorResult();
   bool inPlace = op.getCollectiveKind() == cleave::CollectiveKind::AllReduce &&
                  operand.hasOneUse() &&
-                 isa_and_present<graph::DotGeneralOp, graph::ConcatenateOp, InvokeOp>(
-                     operand.getDefiningOp()) &&
-                 !outputs_.contains(result) && !parts_.contains(result);
+                 isa_and_present<graph::DotGeneralOp, InvokeOp>(operand.getDefiningOp()) &&
+                 !outputs_.contains(result);
   if (!inPlace)
     return allocate(result);
   define(result, source);

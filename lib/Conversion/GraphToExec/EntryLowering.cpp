@@ -41,14 +41,8 @@ Value EntryLowering::allocate(int64_t bytes) {
 
 Value EntryLowering::allocate(Value value) {
   Value buffer = outputs_.lookup(value);
-  int64_t bytes = byteSize(cast<RankedTensorType>(value.getType()));
-  if (auto part = parts_.find(value); part != parts_.end()) {
-    auto [concatenation, offset] = part->second;
-    buffer =
-        view(sendBuffer(cast<graph::ConcatenateOp>(concatenation)), offset, bytes, value.getLoc());
-  }
   if (!buffer)
-    buffer = allocate(bytes);
+    buffer = allocate(byteSize(cast<RankedTensorType>(value.getType())));
   define(value, buffer);
   return buffer;
 }
@@ -420,9 +414,6 @@ LogicalResult EntryLowering::lower(Operation *op) {
                                     byteSize(cast<RankedTensorType>(op.getType())), op.getLoc()));
         return success();
       })
-      .Case<graph::ConcatenateOp>([&](graph::ConcatenateOp op) {
-        return isSendBuffer(op) ? lowerConcatenation(op) : lowerSingleOp(op);
-      })
       .Case<graph::TransposeOp>([&](graph::TransposeOp op) {
         Tensor tensor = tensors_.lookup(op->getOperand(0)), result = tensor;
         if (outputs_.count(op.getResult()))
@@ -501,7 +492,6 @@ LogicalResult EntryLowering::run() {
   builder_.createBlock(&entry_.getBody());
   if (failed(lowerArguments()) || failed(assignOutputs()))
     return failure();
-  assignSendBuffers();
   for (Operation &op : llvm::make_early_inc_range(function_.getBody().front()))
     if (failed(lower(&op)))
       return failure();

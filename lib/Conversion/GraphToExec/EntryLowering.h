@@ -45,8 +45,6 @@ private:
   // Signature.
   mlir::LogicalResult lowerArguments();
   mlir::LogicalResult assignOutputs();
-  /// Finds the values that are made where a collective sends them from.
-  void assignSendBuffers();
   mlir::LogicalResult lowerReturn(mlir::func::ReturnOp op);
   mlir::FailureOr<mlir::Value> updatedBuffer(mlir::func::ReturnOp op, unsigned index,
                                              mlir::FlatSymbolRefAttr symbol);
@@ -68,7 +66,6 @@ private:
   template <typename OpT> Dropped lowerDropout(OpT op);
   mlir::LogicalResult lowerAttention(graph::AttentionOp op);
   mlir::LogicalResult lowerAttentionGrad(graph::AttentionGradOp op);
-  mlir::LogicalResult lowerConcatenation(graph::ConcatenateOp op);
   mlir::LogicalResult lowerCollective(CollectiveOpInterface op);
   /// Where the result of a collective of `source` goes.
   mlir::Value collectiveTarget(CollectiveOpInterface op, mlir::Value source);
@@ -89,8 +86,6 @@ private:
   void define(mlir::Value value, mlir::Value buffer);
   mlir::Value allocate(mlir::Value value);
   mlir::Value allocate(int64_t bytes);
-  /// The buffer of a concatenation that is sent, which may be made before the op is lowered.
-  mlir::Value sendBuffer(graph::ConcatenateOp op);
   mlir::Value view(mlir::Value buffer, int64_t offset, int64_t bytes, mlir::Location loc);
   mlir::Value makeBuffer(exec::Region region, int64_t bytes, std::optional<int64_t> offset);
   exec::ExprAttr expr(mlir::Value index) { return indices_.lookup(index); }
@@ -120,8 +115,6 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::BlockArgument> stateArguments_;
   llvm::DenseMap<mlir::Value, mlir::Value>
       outputs_; ///< producing values that lie in the output region
-  /// Values that are made in their place of a concatenation, and the byte at which they begin.
-  llvm::DenseMap<mlir::Value, std::pair<mlir::Operation *, int64_t>> parts_;
   llvm::DenseMap<mlir::Value, exec::ExprAttr> indices_;
   /// Values whose mask is left to the products that use them: dimension, valid size.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<int64_t, exec::ExprAttr>, 1>> masked_;

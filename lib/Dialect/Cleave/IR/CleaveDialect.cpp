@@ -5,6 +5,7 @@
 
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
 
+#include "cleave/Dialect/Cleave/IR/Buckets.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/Recipe.h"
 #include "cleave/Dialect/Cleave/IR/ShardingVerifier.h"

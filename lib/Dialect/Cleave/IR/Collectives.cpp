@@ -4,6 +4,7 @@
 // Collectives: what they do to a layout, and their one verifier.
 
 #include "AttributeFormat.h"
+#include "cleave/Dialect/Cleave/IR/Buckets.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/ShardingVerifier.h"
 
@@ -23,6 +24,26 @@ FlatSymbolRefAttr cleave::getMeshSymbol(CollectiveOpInterface collective) {
   if (ShardAttr shard = getShard(collective.getTensorOperand()))
     return shard.getMesh();
   return {};
+}
+
+bool cleave::canBeGrouped(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::ReduceScatter;
+}
+
+CollectiveOpInterface cleave::nextInBucket(CollectiveOpInterface op) {
+  auto next = dyn_cast_or_null<CollectiveOpInterface>(op->getNextNode());
+  Attribute bucket = op->getDiscardableAttr(kBucketAttr);
+  auto isMember = [&](Operation *other) {
+    return other && other->getDiscardableAttr(kBucketAttr) == bucket;
+  };
+  if (!next || !bucket || !isMember(next) || !canBeGrouped(op.getCollectiveKind()) ||
+      next->getName() != op->getName() || next.getCollectiveAxes() != op.getCollectiveAxes() ||
+      next.getCollectiveReduction() != op.getCollectiveReduction() ||
+      getElementTypeOrSelf(next.getTensorOperand()) != getElementTypeOrSelf(op.getTensorOperand()))
+    return {};
+  // A member that depends on another one is none.
+  return isMember(next.getTensorOperand().getDefiningOp()) ? CollectiveOpInterface() : next;
 }
 
 /// `axes` without its minor end `suffix`; none if it does not end so.

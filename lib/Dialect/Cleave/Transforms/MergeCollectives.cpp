@@ -1,10 +1,11 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "CollectiveBuckets.h"
+
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
-#include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -35,39 +36,10 @@ static void joinReasons(Operation *into, ArrayRef<Operation *> from) {
     into->setDiscardableAttr(CleaveDialect::kReasonAttr, StringAttr::get(into->getContext(), text));
 }
 
-static int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * ((tensor.getElementTypeBitWidth() + 7) / 8);
-}
-
 namespace {
-
-/// Small all-reduces that may become one: same axes, kind and element type, none depends on
-/// another.
-struct Bucket {
-  SmallVector<AllReduceOp, 4> members;
-  int64_t bytes = 0;
-  /// Ops behind the first member that depend on a member, in order; those before the last member
-  /// must move behind it.
-  SmallVector<Operation *> dependents;
-  size_t numToMove = 0;
-  llvm::DenseSet<Value> tainted;
-
-  void add(AllReduceOp op) {
-    members.push_back(op);
-    bytes += bytesOf(op.getTensor().getType());
-    tainted.insert(op.getResult());
-    numToMove = dependents.size();
-  }
-  bool dependsOn(Operation *op) const {
-    return llvm::any_of(op->getOperands(), [&](Value v) { return tainted.contains(v); });
-  }
-};
 
 struct MergeCollectivesPass : cleave::impl::MergeCollectivesPassBase<MergeCollectivesPass> {
   using Base::Base;
-  /// How many ops may be moved behind a later all-reduce, so that nothing is put off for long.
-  static constexpr size_t kMaxMoved = 64;
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -79,15 +51,13 @@ struct MergeCollectivesPass : cleave::impl::MergeCollectivesPassBase<MergeCollec
       mergeEqual(block);
       scatter(block, meshSym, *mesh);
       removeDead(block);
-      combine(block, meshSym, *mesh);
+      numCombined += formBuckets(block, smallBytes, bucketBytes);
     }
   }
 
   void mergeEqual(Block &block);
   void scatter(Block &block, FlatSymbolRefAttr meshSym, const Mesh &mesh);
   void removeDead(Block &block);
-  void combine(Block &block, FlatSymbolRefAttr meshSym, const Mesh &mesh);
-  void combineBucket(const Bucket &bucket, FlatSymbolRefAttr meshSym, const Mesh &mesh);
 };
 
 } // namespace
@@ -154,114 +124,4 @@ void MergeCollectivesPass::removeDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
-}
-
-void MergeCollectivesPass::combine(Block &block, FlatSymbolRefAttr meshSym, const Mesh &mesh) {
-  using Key = std::tuple<Attribute, Attribute, Type>;
-  SmallVector<std::pair<Key, Bucket>, 4> open;
-  SmallVector<Bucket> closed;
-  for (Operation &op : block) {
-    for (size_t i = 0; i < open.size();) {
-      Bucket &bucket = open[i].second;
-      if (!bucket.dependsOn(&op)) {
-        ++i;
-        continue;
-      }
-      // Collectives are not put off, and neither is the end of the function.
-      if (isa<CollectiveOpInterface, DoneOp>(op) || op.hasTrait<OpTrait::IsTerminator>() ||
-          !isMemoryEffectFree(&op) || bucket.dependents.size() >= kMaxMoved) {
-        closed.push_back(std::move(bucket));
-        open.erase(open.begin() + i);
-        continue;
-      }
-      bucket.dependents.push_back(&op);
-      bucket.tainted.insert(op.result_begin(), op.result_end());
-      ++i;
-    }
-    auto reduce = dyn_cast<AllReduceOp>(&op);
-    if (!reduce || bytesOf(reduce.getTensor().getType()) > smallBytes)
-      continue;
-    Key key{reduce.getAxes(), reduce.getReductionAttr(),
-            cast<RankedTensorType>(reduce.getTensor().getType()).getElementType()};
-    auto bucket = llvm::find_if(open, [&](const auto &entry) { return entry.first == key; });
-    if (bucket != open.end() &&
-        bucket->second.bytes + bytesOf(reduce.getTensor().getType()) > bucketBytes) {
-      closed.push_back(std::move(bucket->second));
-      bucket->second = Bucket();
-    }
-    if (bucket == open.end()) {
-      open.push_back({key, Bucket()});
-      bucket = std::prev(open.end());
-    }
-    bucket->second.add(reduce);
-  }
-  for (auto &entry : open)
-    closed.push_back(std::move(entry.second));
-  for (const Bucket &bucket : closed)
-    if (bucket.members.size() > 1)
-      combineBucket(bucket, meshSym, mesh);
-}
-
-void MergeCollectivesPass::combineBucket(const Bucket &bucket, FlatSymbolRefAttr meshSym,
-                                         const Mesh &mesh) {
-  AllReduceOp last = bucket.members.back();
-  OpBuilder b(last);
-  ReshardStep step = stepOf(last, mesh);
-  Type elementType = cast<RankedTensorType>(last.getTensor().getType()).getElementType();
-  // Flat tensors that are whole but for the reduction: what else shards the operands is of no
-  // interest here.
-  auto flat = [&](int64_t size, bool partial) {
-    Layout layout = Layout::replicated(1);
-    if (partial) {
-      layout.partial = sortedAxes(step.axes);
-      layout.partialKind = step.reduction;
-    }
-    return localType(RankedTensorType::get({size}, elementType), meshSym, mesh, layout);
-  };
-  auto sizeOf = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getNumElements();
-  };
-
-  // Buffers begin at multiples of 64 bytes: what would put others off comes last, so that these lie
-  // in the combined buffer from the beginning.
-  SmallVector<AllReduceOp> members;
-  for (bool isEven : {true, false})
-    llvm::copy_if(bucket.members, std::back_inserter(members), [&](AllReduceOp member) {
-      return (bytesOf(member.getTensor().getType()) % 64 == 0) == isEven;
-    });
-
-  graph::PrimitiveBuilder p(b, last.getLoc());
-  SmallVector<Value> parts;
-  int64_t total = 0;
-  for (AllReduceOp member : members) {
-    Value operand = member.getTensor();
-    parts.push_back(p.make<graph::ReshapeOp>(flat(sizeOf(operand), /*partial=*/true), operand));
-    total += sizeOf(operand);
-  }
-  Value all = p.make<graph::ConcatenateOp>(flat(total, /*partial=*/true), parts, uint64_t(0));
-  step.result = Layout::replicated(1);
-  Value reduced = createCollective(b, last.getLoc(), all, step, meshSym, mesh);
-  joinReasons(reduced.getDefiningOp(), llvm::to_vector_of<Operation *>(bucket.members));
-  int64_t start = 0;
-  for (AllReduceOp member : members) {
-    int64_t size = sizeOf(member.getTensor());
-    Value part =
-        p.make<graph::SliceOp>(flat(size, /*partial=*/false), reduced, ArrayRef<int64_t>{start},
-                               ArrayRef<int64_t>{start + size}, ArrayRef<int64_t>{1});
-    start += size;
-    Value result = p.make<graph::ReshapeOp>(member.getResult().getType(), part);
-    member.getResult().replaceAllUsesWith(result);
-    ++numCombined;
-  }
-  for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
-    if (Attribute attribute = last->getDiscardableAttr(name))
-      for (Operation *op = parts.front().getDefiningOp(); op != last; op = op->getNextNode())
-        op->setDiscardableAttr(name, attribute);
-  // What depended on an earlier member follows now.
-  for (Operation *op :
-       llvm::reverse(llvm::ArrayRef(bucket.dependents).take_front(bucket.numToMove)))
-    if (op->isBeforeInBlock(last))
-      op->moveAfter(last);
-  for (AllReduceOp member : bucket.members)
-    member.erase();
 }

@@ -1,6 +1,9 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include "Segments.h"
+
+#include "cleave/Dialect/Cleave/IR/Buckets.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
@@ -14,18 +17,6 @@ namespace cleave {
 #include "cleave/Dialect/Cleave/Transforms/Passes.h.inc"
 } // namespace cleave
 
-static int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * ((tensor.getElementTypeBitWidth() + 7) / 8);
-}
-
-/// An op that keeps a device busy, while which a collective may be under way.
-static bool isWork(Operation *op) {
-  return !isa<CollectiveOpInterface, DoneOp, DeviceCoordOp>(op) &&
-         !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>() &&
-         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
-}
-
 /// The start of a collective: the same op with `_start` to its name, and a token.
 static Operation *createStart(OpBuilder &b, CollectiveOpInterface op) {
   OperationState state(op->getLoc(), (op->getName().getStringRef() + "_start").str());
@@ -37,33 +28,50 @@ static Operation *createStart(OpBuilder &b, CollectiveOpInterface op) {
 
 namespace {
 
+SmallVector<Operation *> opsOf(Block &block) {
+  return llvm::to_vector(llvm::map_range(block, [](Operation &op) { return &op; }));
+}
+
 /// Plans one block by the positions of its ops, then rewrites it.
 class Overlap {
 public:
   Overlap(Block &block, const OverlapCollectivesPassOptions &options)
       : prefetch(std::max<int64_t>(options.prefetch, 0)), prefetchBytes(options.prefetchBytes),
-        operandBytes(options.operandBytes) {
-    for (Operation &op : block) {
-      positions[&op] = ops.size();
-      ops.push_back(&op);
-    }
+        operandBytes(options.operandBytes), ops(opsOf(block)), segments(ops) {
+    for (auto [position, op] : llvm::enumerate(ops))
+      positions[op] = position;
+    workBefore.push_back(0);
+    for (Operation *op : ops)
+      workBefore.push_back(workBefore.back() + isWork(op));
   }
   unsigned run();
 
 private:
+  /// A collective, or the members of a bucket, which start and end together.
   struct Plan {
-    CollectiveOpInterface op;
-    size_t start; ///< the start goes before the op at this position
+    SmallVector<CollectiveOpInterface, 1> members;
+    bool isEarly;     ///< there from the beginning (a parameter's), or made again
+    size_t start = 0; ///< the starts go before the op at this position
     size_t done = 0;
-    bool isEarly; ///< there from the beginning (a parameter's), or made again
-    int64_t resultBytes() { return bytesOf(op.getTensorResult().getType()); }
+    int64_t resultBytes() const {
+      int64_t bytes = 0;
+      for (CollectiveOpInterface op : members)
+        bytes += localBytes(op.getTensorResult());
+      return bytes;
+    }
     /// What is free when the wait is over.
-    int64_t freedBytes() { return bytesOf(op.getTensorOperand().getType()) - resultBytes(); }
+    int64_t freedBytes() const {
+      int64_t bytes = -resultBytes();
+      for (CollectiveOpInterface op : members)
+        bytes += localBytes(op.getTensorOperand());
+      return bytes;
+    }
   };
-  void findSegments();
   void planStarts();
   void planDones();
-  size_t earliestStart(CollectiveOpInterface op, bool isEarly) const;
+  bool isEarly(Operation *op) const;
+  size_t readyAt(Value value) const;
+  size_t earliestStart(const Plan &plan) const;
   size_t firstUse(Value value) const;
   void holdBack();
   void waitSooner();
@@ -72,11 +80,10 @@ private:
   }
 
   int64_t prefetch, prefetchBytes, operandBytes;
-  std::vector<Operation *> ops;
+  SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, size_t> positions;
-  /// Runs of ops of one block and instance: of each position its run, of each run its first work.
-  /// What that work itself waits for comes before what is fetched ahead.
-  std::vector<size_t> segmentOf, segmentBegin;
+  /// What the first work of a run waits for comes before what is fetched ahead.
+  Segments segments;
   std::vector<size_t> workBefore;
   llvm::DenseSet<Value> early;
   std::vector<Plan> plans;
@@ -84,49 +91,6 @@ private:
 };
 
 } // namespace
-
-/// Ops without a block (the embedding, the head) form runs of their own where there is work in
-/// them; else they belong to the run that they stand in. So do a few between ops of one run; many
-/// lie between the two halves of a step.
-void Overlap::findSegments() {
-  using Tag = std::pair<Attribute, Attribute>;
-  auto tagOf = [](Operation *op) {
-    return Tag{op->getDiscardableAttr(CleaveDialect::kBlockAttr),
-               op->getDiscardableAttr(CleaveDialect::kInstanceAttr)};
-  };
-  // The next tagged op decides whether an untagged one stands inside a run.
-  constexpr size_t kFew = 8;
-  std::vector<Tag> next(ops.size() + 1);
-  size_t untagged = 0;
-  for (size_t i = ops.size(); i-- > 0;) {
-    Tag tag = tagOf(ops[i]);
-    next[i] = tag.second ? tag : next[i + 1];
-    untagged = tag.second ? 0 : untagged + isWork(ops[i]);
-    if (untagged == kFew)
-      for (size_t j = i; j < ops.size() && !tagOf(ops[j]).second; ++j)
-        next[j] = Tag();
-  }
-  Tag current;
-  bool hasWork = false;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    Tag tag = tagOf(ops[i]);
-    if (!tag.second && (next[i] == current || !isWork(ops[i])))
-      tag = current;
-    if (segmentBegin.empty() || tag != current) {
-      segmentBegin.push_back(i);
-      hasWork = false;
-    }
-    if (!hasWork) {
-      segmentBegin.back() = i;
-      hasWork = isWork(ops[i]);
-    }
-    current = tag;
-    segmentOf.push_back(segmentBegin.size() - 1);
-  }
-  workBefore.push_back(0);
-  for (Operation *op : ops)
-    workBefore.push_back(workBefore.back() + isWork(op));
-}
 
 size_t Overlap::firstUse(Value value) const {
   size_t first = ops.size() - 1;
@@ -136,33 +100,57 @@ size_t Overlap::firstUse(Value value) const {
   return first;
 }
 
-size_t Overlap::earliestStart(CollectiveOpInterface op, bool isEarly) const {
-  Operation *producer = op.getTensorOperand().getDefiningOp();
-  size_t ready = producer ? positions.lookup(producer) + 1 : 0;
-  if (!isEarly)
+/// Right behind the op that makes it, or behind its bucket.
+size_t Overlap::readyAt(Value value) const {
+  Operation *producer = value.getDefiningOp();
+  if (!producer)
+    return 0;
+  if (auto plan = planOf.find(producer); plan != planOf.end())
+    producer = plans[plan->second].members.back();
+  return positions.lookup(producer) + 1;
+}
+
+size_t Overlap::earliestStart(const Plan &plan) const {
+  size_t ready = 0, use = ops.size() - 1;
+  for (CollectiveOpInterface op : plan.members) {
+    ready = std::max(ready, readyAt(op.getTensorOperand()));
+    use = std::min(use, firstUse(op.getTensorResult()));
+  }
+  if (!plan.isEarly)
     return ready;
-  size_t segment = segmentOf[firstUse(op.getTensorResult())];
+  size_t segment = segments.of[use];
   size_t ahead = std::min<size_t>(segment, prefetch);
-  return std::min(positions.lookup(op), std::max(ready, segmentBegin[segment - ahead]));
+  return std::min(positions.lookup(plan.members.front()),
+                  std::max(ready, segments.firstWork[segment - ahead]));
+}
+
+bool Overlap::isEarly(Operation *op) const {
+  return op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [&](Value v) {
+           return isa<BlockArgument>(v) || early.contains(v);
+         });
 }
 
 void Overlap::planStarts() {
   for (Operation *op : ops) {
-    bool isEarly = op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [&](Value v) {
-                     return isa<BlockArgument>(v) || early.contains(v);
-                   });
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     // Such as the narrow copy of a parameter.
     bool isCopy = op->getNumOperands() == 1 && op->getNumRegions() == 0 && isPure(op);
-    if (isEarly && (collective || isCopy))
+    if ((collective || isCopy) && isEarly(op))
       early.insert(op->result_begin(), op->result_end());
-    if (!collective || collective.isStart() ||
+    if (!collective || collective.isStart() || planOf.contains(op) ||
         collective.getCollectiveKind() == CollectiveKind::AllSlice)
       continue;
+    Plan plan;
+    for (; collective; collective = nextInBucket(collective))
+      plan.members.push_back(collective);
     // What is gathered again is there since long.
-    isEarly |= op->hasAttr(kAgainAttr);
-    planOf[op] = plans.size();
-    plans.push_back({collective, earliestStart(collective, isEarly), 0, isEarly});
+    plan.isEarly = llvm::all_of(plan.members, [&](CollectiveOpInterface member) {
+      return isEarly(member) || member->hasAttr(kAgainAttr);
+    });
+    plan.start = earliestStart(plan);
+    for (CollectiveOpInterface member : plan.members)
+      planOf[member] = plans.size();
+    plans.push_back(std::move(plan));
   }
 }
 
@@ -170,12 +158,13 @@ void Overlap::planStarts() {
 void Overlap::planDones() {
   for (Plan &plan : plans) {
     plan.done = ops.size() - 1;
-    for (Operation *user : plan.op.getTensorResult().getUsers()) {
-      size_t at = positions.lookup(user);
-      if (auto other = planOf.find(user); other != planOf.end())
-        at = plans[other->second].start;
-      plan.done = std::min(plan.done, at);
-    }
+    for (CollectiveOpInterface member : plan.members)
+      for (Operation *user : member.getTensorResult().getUsers()) {
+        size_t at = positions.lookup(user);
+        if (auto other = planOf.find(user); other != planOf.end())
+          at = plans[other->second].start;
+        plan.done = std::min(plan.done, at);
+      }
   }
 }
 
@@ -187,9 +176,9 @@ void Overlap::waitSooner() {
   for (Plan &plan : plans) {
     if (plan.isEarly || plan.freedBytes() <= 0)
       continue;
-    size_t last = segmentOf[plan.start] + 1 + prefetch;
-    if (last < segmentBegin.size())
-      plan.done = std::min(plan.done, std::max(plan.start, segmentBegin[last]));
+    size_t last = segments.of[plan.start] + 1 + prefetch;
+    if (last < segments.firstWork.size())
+      plan.done = std::min(plan.done, std::max(plan.start, segments.firstWork[last]));
     llvm::erase_if(held, [&](Plan *other) {
       if (other->done > plan.start)
         return false;
@@ -238,7 +227,6 @@ void Overlap::holdBack() {
 unsigned Overlap::run() {
   if (ops.empty())
     return 0;
-  findSegments();
   planStarts();
   planDones();
   holdBack();
@@ -250,24 +238,26 @@ unsigned Overlap::run() {
       continue;
     starts[plan.start].push_back(&plan);
     dones[plan.done].push_back(&plan);
-    ++numSplit;
+    numSplit += plan.members.size();
   }
-  llvm::DenseMap<Plan *, Operation *> started;
+  llvm::DenseMap<Operation *, Operation *> started;
   for (size_t i = 0; i < ops.size(); ++i) {
     OpBuilder b(ops[i]);
-    for (Plan *plan : dones[i]) {
-      Operation *start = started.lookup(plan);
-      auto done = DoneOp::create(b, start->getLoc(), start->getResult(0), start->getResult(1));
-      for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
-        if (Attribute attribute = start->getDiscardableAttr(name))
-          done->setDiscardableAttr(name, attribute);
-      plan->op.getTensorResult().replaceAllUsesWith(done.getResult());
-    }
+    for (Plan *plan : dones[i])
+      for (CollectiveOpInterface member : plan->members) {
+        Operation *start = started.lookup(member);
+        auto done = DoneOp::create(b, start->getLoc(), start->getResult(0), start->getResult(1));
+        for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr})
+          if (Attribute attribute = start->getDiscardableAttr(name))
+            done->setDiscardableAttr(name, attribute);
+        member.getTensorResult().replaceAllUsesWith(done.getResult());
+      }
     for (Plan *plan : starts[i])
-      started[plan] = createStart(b, plan->op);
+      for (CollectiveOpInterface member : plan->members)
+        started[member] = createStart(b, member);
   }
-  for (auto [plan, start] : started)
-    plan->op->erase();
+  for (auto [member, start] : started)
+    member->erase();
   return numSplit;
 }
 

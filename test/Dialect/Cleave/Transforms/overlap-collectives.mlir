@@ -189,3 +189,65 @@ func.func @again(%x: !rows, %w: !narrow, %y: !whole) -> (!whole, !whole) attribu
   %4 = graph.add %2, %gc {cleave.block = "layer", cleave.instance = 2 : i64} : !whole
   return %3, %4 : !whole, !whole
 }
+
+// Members of a bucket start together, when the last operand is there, and are waited for before the
+// first use of any.
+// CHECK-LABEL: func.func @bucket
+func.func @bucket(%x: !partial, %y: !partial, %z: !whole) -> (!whole, !whole) attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[A:.*]] = graph.negate %arg0
+  // CHECK-NEXT: %[[E:.*]] = graph.exp %arg2
+  // CHECK-NEXT: %[[B:.*]] = graph.negate %arg1
+  // CHECK-NEXT: %[[T0:.*]], %[[K0:.*]] = cleave.all_reduce_start %[[A]] sum over ["tp"] {cleave.bucket = 0 : i64}
+  // CHECK-NEXT: %[[T1:.*]], %[[K1:.*]] = cleave.all_reduce_start %[[B]] sum over ["tp"] {cleave.bucket = 0 : i64}
+  // CHECK-NEXT: %[[L:.*]] = graph.log %[[E]]
+  // CHECK-NEXT: %[[D0:.*]] = cleave.done %[[T0]], %[[K0]]
+  // CHECK-NEXT: %[[D1:.*]] = cleave.done %[[T1]], %[[K1]]
+  // CHECK-NEXT: %[[R:.*]] = graph.add %[[D1]], %[[L]]
+  // CHECK-NEXT: %[[S:.*]] = graph.add %[[D0]], %[[R]]
+  %0 = graph.negate %x : !partial
+  %1 = graph.exp %z : !whole
+  %2 = graph.negate %y : !partial
+  %3 = graph.log %1 : !whole
+  %4 = cleave.all_reduce %0 sum over ["tp"] {cleave.bucket = 0 : i64} : !partial -> !whole
+  %5 = cleave.all_reduce %2 sum over ["tp"] {cleave.bucket = 0 : i64} : !partial -> !whole
+  %6 = graph.add %5, %3 : !whole
+  %7 = graph.add %4, %6 : !whole
+  return %6, %7 : !whole, !whole
+}
+
+// A bucket of parameters is fetched one block ahead, for its first use.
+// CHECK-LABEL: func.func @bucket_ahead
+// CHECK-NEXT: graph.exp {{.*}}instance = 0
+// CHECK-NEXT: cleave.all_gather_start %arg1 {{.*}}cleave.bucket = 0
+// CHECK-NEXT: cleave.all_gather_start %arg2 {{.*}}cleave.bucket = 0
+// CHECK-NEXT: graph.exp {{.*}}instance = 1
+// CHECK-NEXT: cleave.done
+// CHECK-NEXT: cleave.done
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.add
+
+func.func @bucket_ahead(%x: !whole, %a: !rows, %b: !rows) -> !whole attributes {cleave.mesh = @mesh} {
+  %0 = graph.exp %x {cleave.block = "layer", cleave.instance = 0 : i64} : !whole
+  %1 = graph.exp %0 {cleave.block = "layer", cleave.instance = 1 : i64} : !whole
+  %2 = cleave.all_gather %a over ["tp"] dim 0 {cleave.block = "layer", cleave.bucket = 0 : i64, cleave.instance = 2 : i64} : !rows -> !whole
+  %3 = cleave.all_gather %b over ["tp"] dim 0 {cleave.block = "layer", cleave.bucket = 0 : i64, cleave.instance = 2 : i64} : !rows -> !whole
+  %4 = graph.add %1, %2 {cleave.block = "layer", cleave.instance = 2 : i64} : !whole
+  %5 = graph.add %4, %3 {cleave.block = "layer", cleave.instance = 2 : i64} : !whole
+  return %5 : !whole
+}
+
+// What is made of a member's result starts behind the whole bucket.
+// CHECK-LABEL: func.func @behind_bucket
+// CHECK-NEXT: cleave.all_reduce %arg0 {{.*}}cleave.bucket = 0
+// CHECK-NEXT: cleave.all_reduce %arg1 {{.*}}cleave.bucket = 0
+// CHECK-NEXT: cleave.collective_permute_start
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: cleave.done
+func.func @behind_bucket(%x: !partial, %y: !partial, %z: !whole) -> (!whole, !whole, !whole) attributes {cleave.mesh = @mesh} {
+  %0 = cleave.all_reduce %x sum over ["tp"] {cleave.bucket = 0 : i64} : !partial -> !whole
+  %1 = cleave.all_reduce %y sum over ["tp"] {cleave.bucket = 0 : i64} : !partial -> !whole
+  %2 = graph.exp %z : !whole
+  %3 = cleave.collective_permute %0 : !whole -> !whole
+  %4 = graph.add %3, %2 : !whole
+  return %4, %1, %2 : !whole, !whole, !whole
+}

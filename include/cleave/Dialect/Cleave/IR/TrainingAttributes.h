@@ -23,10 +23,6 @@ inline constexpr llvm::StringLiteral kGradientOfAttr = "cleave.gradient_of";
 /// it makes was there once and was let go for the sake of memory.
 inline constexpr llvm::StringLiteral kAgainAttr = "cleave.again";
 
-/// An integer, on collectives in local form: those of one number that stand side by side are
-/// members of one bucket, which meet once. None depends on another.
-inline constexpr llvm::StringLiteral kBucketAttr = "cleave.bucket";
-
 /// A unit, on ops of a microbatch that is repeated.
 inline constexpr llvm::StringLiteral kRepeatedAttr = "cleave.repeated";
 

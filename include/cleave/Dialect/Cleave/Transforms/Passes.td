@@ -271,20 +271,23 @@ def MergeCollectivesPass : Pass<"cleave-merge-collectives", "::mlir::func::FuncO
   let summary = "Fewer and smaller collectives";
   let description = [{
     In local form: equal collectives of one operand become one; an all-reduce whose result is only
-    sliced over the same axes becomes a reduce-scatter; dead collectives go; and all-reduces of at
-    most `small-bytes` of one type, kind and list of axes that do not depend on each other become one
-    over the concatenation of their operands.
+    sliced over the same axes becomes a reduce-scatter; dead collectives go. All-reduces,
+    reduce-scatters and all-gathers of at most `small-bytes`, of one kind, type and list of axes, that
+    do not depend on each other are laid side by side and get one number, `cleave.bucket`: they meet
+    once. Sums wait for the last of their bucket. Gathers are together with those that are first used
+    in the same run of ops of one block and instance, so that no more is gathered ahead than before;
+    gathers of parameters, and what is gathered again, go where the first of them stands.
   }];
   let options = [Option<"smallBytes", "small-bytes", "int64_t", "65536",
-                        "Combine all-reduces of at most this many bytes; 0 to leave them alone">,
+                        "Combine collectives of at most this many bytes; 0 to leave them alone">,
                  Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
-                        "Bytes of one combined all-reduce">];
+                        "Bytes of one bucket, at most">];
   let statistics = [
     Statistic<"numEqual", "equal", "Collectives that were equal to another">,
     Statistic<"numScattered", "scattered", "All-reduces that became reduce-scatters">,
-    Statistic<"numCombined", "combined", "Small all-reduces that joined another">,
+    Statistic<"numCombined", "combined", "Small collectives that are members of a bucket">,
   ];
-  let dependentDialects = ["::cleave::CleaveDialect", "::cleave::graph::GraphDialect"];
+  let dependentDialects = ["::cleave::CleaveDialect"];
 }
 
 def OverlapCollectivesPass : Pass<"cleave-overlap-collectives", "::mlir::func::FuncOp"> {
