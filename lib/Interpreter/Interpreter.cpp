@@ -7,6 +7,7 @@
 
 #include "CollectiveEvaluators.h"
 #include "Evaluators.h"
+#include "cleave/Dialect/Graph/IR/Repetitions.h"
 #include "cleave/Interpreter/Sharding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,11 +44,89 @@ FailureOr<const Mesh *> meshOfFunction(FunctionOpInterface function) {
   return failure();
 }
 
+/// Adds a tensor of the same type.
+void addTo(Tensor &total, const Tensor &part) {
+  for (int64_t i = 0, size = total.size(); i < size; ++i) {
+    if (total.isFloat())
+      total.floats[i] += part.floats[i];
+    else
+      total.ints[i] = wrap(int64_t(uint64_t(total.ints[i]) + uint64_t(part.ints[i])), total.dtype);
+  }
+}
+
 /// One value a device: tensors, or the numbers of an index value.
 struct Values {
   std::vector<TensorRef> tensors;
   std::vector<int64_t> numbers;
 };
+
+/// In which order a block is run, and when its values are let go.
+class BlockPlan {
+public:
+  static FailureOr<std::unique_ptr<BlockPlan>> make(Block &block);
+
+  graph::Repetitions repetitions;
+  /// The values that nothing needs after an op; of a repetition, after its last run, by its number.
+  DenseMap<Operation *, SmallVector<Value>> dead;
+
+private:
+  void findLastUses(Block &block);
+};
+
+FailureOr<std::unique_ptr<BlockPlan>> BlockPlan::make(Block &block) {
+  FailureOr<graph::Repetitions> found = graph::Repetitions::find(block);
+  if (failed(found))
+    return failure();
+  auto plan = std::make_unique<BlockPlan>();
+  plan->repetitions = std::move(*found);
+  plan->findLastUses(block);
+  return plan;
+}
+
+void BlockPlan::findLastUses(Block &block) {
+  // Places in the order of running; what a repetition reads from outside, it reads in every run.
+  DenseMap<Operation *, size_t> places;
+  DenseMap<Operation *, graph::Repetition *> memberOf;
+  std::vector<Operation *> ops;
+  auto add = [&](Operation *op) {
+    places[op] = ops.size();
+    ops.push_back(op);
+  };
+  for (const graph::RepetitionStep &step : repetitions.steps()) {
+    if (step.op) {
+      add(step.op);
+      continue;
+    }
+    for (Operation *op : step.repetition->ops) {
+      memberOf[op] = step.repetition;
+      add(op);
+    }
+    memberOf[step.repetition->number] = step.repetition;
+    add(step.repetition->number);
+    // Sums are made in every run.
+    for (graph::SumRepetitionsOp sum : step.repetition->sums)
+      places[sum] = places[step.repetition->number];
+  }
+  auto letGo = [&](Value value) {
+    size_t last = 0;
+    for (Operation *user : value.getUsers()) {
+      Operation *ancestor = block.findAncestorOpInBlock(*user);
+      if (!ancestor)
+        return;
+      graph::Repetition *in = memberOf.lookup(ancestor);
+      Operation *definition = value.getDefiningOp();
+      bool isLocal = definition && memberOf.lookup(definition) == in;
+      last = std::max(last, places.lookup(in && !isLocal ? in->number : ancestor));
+    }
+    if (!value.use_empty())
+      dead[ops[last]].push_back(value);
+  };
+  for (BlockArgument argument : block.getArguments())
+    letGo(argument);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      letGo(result);
+}
 
 class Machine {
 public:
@@ -59,6 +138,9 @@ public:
 
 private:
   LogicalResult run(Operation *op);
+  LogicalResult runAndLetGo(Operation *op, const BlockPlan &plan);
+  LogicalResult runRepetition(graph::Repetition &repetition, const BlockPlan &plan);
+  LogicalResult runRepeat(graph::RepeatOp op);
   LogicalResult runGraphOp(Operation *op, const Evaluator &evaluate);
   LogicalResult runIndexOp(Operation *op);
   LogicalResult runCleaveOp(Operation *op);
@@ -71,52 +153,70 @@ private:
   LogicalResult setNumbers(Operation *op, llvm::function_ref<int64_t(int64_t device)> number);
   /// Rounds and poisons what an op has computed.
   void finish(Operation *op, OpResult result, Tensor &tensor, int64_t device);
-  /// The values that no op of a block needs after an op.
-  const DenseMap<Operation *, SmallVector<Value>> &lastUses(Block &block);
 
   const Mesh *mesh;
   const Options &options;
   int64_t devices;
   DenseMap<Value, Values> values;
-  std::map<Block *, DenseMap<Operation *, SmallVector<Value>>> deaths;
+  std::map<Block *, std::unique_ptr<BlockPlan>> plans;
 };
 
-const DenseMap<Operation *, SmallVector<Value>> &Machine::lastUses(Block &block) {
-  auto [entry, isNew] = deaths.try_emplace(&block);
-  if (!isNew)
-    return entry->second;
-  DenseMap<Value, Operation *> last;
-  auto add = [&](Value value) {
-    for (Operation *user : value.getUsers()) {
-      Operation *ancestor = block.findAncestorOpInBlock(*user);
-      Operation *&known = last.try_emplace(value, ancestor).first->second;
-      if (ancestor && known->isBeforeInBlock(ancestor))
-        known = ancestor;
+LogicalResult Machine::runAndLetGo(Operation *op, const BlockPlan &plan) {
+  if (failed(run(op)))
+    return failure();
+  for (Value result : op->getResults())
+    if (result.use_empty())
+      values.erase(result);
+  if (auto found = plan.dead.find(op); found != plan.dead.end())
+    for (Value value : found->second)
+      values.erase(value);
+  return success();
+}
+
+LogicalResult Machine::runRepetition(graph::Repetition &repetition, const BlockPlan &plan) {
+  graph::RepetitionOp number = repetition.number;
+  DenseMap<Operation *, Values> sums;
+  for (int64_t i = 0, count = number.getCount(); i < count; ++i) {
+    values[number.getNumber()].numbers.assign(devices, i);
+    for (Operation *op : repetition.ops)
+      if (failed(runAndLetGo(op, plan)))
+        return failure();
+    for (graph::SumRepetitionsOp sum : repetition.sums) {
+      const Values &part = values.find(sum.getOperand())->second;
+      auto [entry, isFirst] = sums.try_emplace(sum);
+      for (int64_t device = 0; device < devices; ++device) {
+        if (isFirst)
+          entry->second.tensors.push_back(
+              std::make_shared<Tensor>(Tensor::ofType(sum.getResult().getType())));
+        Tensor &total = *std::const_pointer_cast<Tensor>(entry->second.tensors[device]);
+        addTo(total, *part.tensors[device]);
+        finish(sum, sum->getResult(0), total, device);
+      }
     }
-  };
-  for (BlockArgument argument : block.getArguments())
-    add(argument);
-  for (Operation &op : block)
-    for (Value result : op.getResults())
-      add(result);
-  for (auto [value, op] : last)
-    entry->second[op].push_back(value);
-  return entry->second;
+  }
+  for (auto &[op, total] : sums)
+    values[op->getResult(0)] = std::move(total);
+  if (auto found = plan.dead.find(number); found != plan.dead.end())
+    for (Value value : found->second)
+      values.erase(value);
+  return success();
 }
 
 FailureOr<std::vector<Values>> Machine::runBlock(Block &block, ArrayRef<Values> arguments) {
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     values[argument] = value;
-  const DenseMap<Operation *, SmallVector<Value>> &dead = lastUses(block);
-  for (Operation &op : block.without_terminator()) {
-    if (failed(run(&op)))
+  std::unique_ptr<BlockPlan> &plan = plans[&block];
+  if (!plan) {
+    FailureOr<std::unique_ptr<BlockPlan>> made = BlockPlan::make(block);
+    if (failed(made))
       return failure();
-    for (Value result : op.getResults())
-      if (result.use_empty())
-        values.erase(result);
-    if (auto found = dead.find(&op); found != dead.end())
-      for (Value value : found->second)
-        values.erase(value);
+    plan = std::move(*made);
+  }
+  for (const graph::RepetitionStep &step : plan->repetitions.steps().drop_back()) {
+    if (isa_and_present<graph::SumRepetitionsOp>(step.op))
+      continue; // The repetition has made it.
+    if (failed(step.op ? runAndLetGo(step.op, *plan) : runRepetition(*step.repetition, *plan)))
+      return failure();
   }
   std::vector<Values> results;
   for (Value operand : block.getTerminator()->getOperands())
@@ -133,6 +233,8 @@ LogicalResult Machine::run(Operation *op) {
     return runCleaveOp(op);
   if (auto call = dyn_cast<func::CallOp>(op))
     return runCall(call);
+  if (auto repeat = dyn_cast<graph::RepeatOp>(op))
+    return runRepeat(repeat);
   if (auto loop = dyn_cast<graph::WhileOp>(op))
     return runWhile(loop);
   if (auto branch = dyn_cast<graph::IfOp>(op))
@@ -303,6 +405,36 @@ LogicalResult Machine::runCall(func::CallOp op) {
   if (failed(results))
     return failure();
   setResults(op, *results);
+  return success();
+}
+
+LogicalResult Machine::runRepeat(graph::RepeatOp op) {
+  FunctionOpInterface function = op.getFunction();
+  if (!function || function.isExternal())
+    return op.emitError() << "expected a function with a body named " << op.getCalleeAttr()
+                          << ", found none";
+  std::vector<Values> carried;
+  for (Type type : op->getResultTypes()) {
+    Values zeros;
+    for (int64_t device = 0; device < devices; ++device)
+      zeros.tensors.push_back(
+          std::make_shared<Tensor>(Tensor::ofType(cast<RankedTensorType>(type))));
+    carried.push_back(std::move(zeros));
+  }
+  Machine inner(mesh, options);
+  for (int64_t i = 0, count = op.getCount(); i < count; ++i) {
+    std::vector<Values> arguments(1);
+    arguments[0].numbers.assign(devices, i);
+    llvm::append_range(arguments, carried);
+    for (Value operand : op.getOperands())
+      arguments.push_back(values.lookup(operand));
+    FailureOr<std::vector<Values>> next =
+        inner.runBlock(function.getFunctionBody().front(), arguments);
+    if (failed(next))
+      return failure();
+    carried = std::move(*next);
+  }
+  setResults(op, carried);
   return success();
 }
 

@@ -242,8 +242,8 @@ uint32_t Solver::choiceWithout(uint32_t opClass, const AxisList &axes) {
 
 /// Sums of partial sums are made before the reduction even where the result is planned sharded over
 /// the axes of the sum: one reduce-scatter of the total sends less than one of each term. (The
-/// gradients by one value of several products under sequence parallelism.) Terms with other uses
-/// are left alone: those may need them reduced anyway.
+/// gradients by one value of several products under sequence parallelism, or of all microbatches.)
+/// Terms with other uses are left alone: those may need them reduced anyway.
 void Solver::joinSums() {
   std::vector<AxisList> partial(problem.values.size());
   std::vector<uint32_t> useCounts(problem.values.size(), 0);
@@ -264,7 +264,12 @@ void Solver::joinSums() {
     AxisList axes;
     unsigned terms = 0;
     for (auto [index, value] : llvm::enumerate(o.operands)) {
-      if (index >= 32 || !(rule.jointlyLinear >> index & 1))
+      if (index >= 32 || !((rule.jointlyLinear | rule.separatelyLinear) >> index & 1))
+        continue;
+      // What is added up over repetitions is as many terms.
+      bool repeats = value != kNoValue && o.results.size() == 1 &&
+                     problem.values[value].runs > problem.values[o.results.front()].runs;
+      if (!repeats && !(rule.jointlyLinear >> index & 1))
         continue;
       if (value == kNoValue || useCounts[value] > 1 || partial[value].empty() ||
           (terms && partial[value] != axes)) {
@@ -272,7 +277,7 @@ void Solver::joinSums() {
         break;
       }
       axes = partial[value];
-      ++terms;
+      terms += repeats ? problem.values[value].runs : 1;
     }
     if (terms < 2 || o.results.size() != 1)
       continue;
@@ -380,7 +385,7 @@ int64_t Solver::priceOfReducing(uint32_t value, size_t atom) {
     Layout from = withPartial(solution.produced[value], sortedAxes(partial), Reduction::Sum);
     return costUnits(planner.cost(v.shape, v.elementBytes, from, goal));
   };
-  return std::max(int64_t(0), price(all) - price(others));
+  return v.runs * std::max(int64_t(0), price(all) - price(others));
 }
 
 ReductionPlacement Solver::placeOver(size_t atom) {

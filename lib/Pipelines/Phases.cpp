@@ -75,7 +75,7 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
   case Phase::Partition:
     return "func.func(cleave-verify-resharded,cleave-partition)";
   case Phase::Merge:
-    return "func.func(cleave-merge-collectives)";
+    return "cleave-outline-repetitions,func.func(cleave-merge-collectives)";
   case Phase::Overlap:
     return options.overlap ? "func.func(cleave-overlap-collectives{prefetch-bytes=" +
                                  std::to_string(options.prefetchBytes) + "})"

@@ -87,6 +87,7 @@ public:
             {"outputs", tensorsJson(entry_.outputs, mesh_)},
             {"states", std::move(states)},
             {"memory_per_device", memory()},
+            {"schedule", schedule()},
             {"instructions", instrs.size()},
             {"instruction_counts", std::move(counts)},
             {"collectives", std::move(collectives)},
@@ -95,9 +96,19 @@ public:
   }
 
 private:
-  /// Fields that all listed instructions have.
+  Json schedule() const {
+    Json list = Json::array();
+    for (const Segment &segment : entry_.segments)
+      list.push_back(
+          {{"instructions", segment.end - segment.begin}, {"repetitions", segment.repetitions}});
+    return list;
+  }
+
+  /// Fields that all listed instructions have; all else is said of one run.
   Json base(uint32_t index, const fb::Instr &instr) const {
-    Json j = {{"instruction", index}, {"stream", instr.stream()}};
+    Json j = {{"instruction", index},
+              {"stream", instr.stream()},
+              {"runs", entry_.segmentOf(index).repetitions}};
     addSite(j, instr.site());
     return j;
   }
@@ -184,9 +195,9 @@ private:
 
   /// A constant as a number; what depends on the rank as its bound.
   uint64_t extent(const fb::Expr *expr, uint64_t bound) const {
-    if (!expr || !isConstant(*expr))
+    if (!expr || dependsOnDevice(*expr) || dependsOnRepetition(*expr))
       return bound;
-    auto value = evaluate(*expr, {});
+    auto value = evaluate(*expr, {}, 0);
     return value.ok() ? uint64_t(*value) : bound;
   }
 
@@ -279,12 +290,13 @@ std::string Executable::notFiniteJson(const EntryInfo &entry,
                                       const std::vector<hal::NotFinite> &found) const {
   Json list = Json::array();
   for (size_t i = 0; i < found.size();) {
-    uint32_t index = found[i].command;
+    uint32_t command = found[i].command;
+    auto [index, repetition] = entry.runOf(command);
     const fb::Instr &instr = *entry.schema->instrs()->Get(index);
     Json devices = Json::array();
     uint64_t values = 0;
     bool fromFinite = false;
-    for (; i < found.size() && found[i].command == index; ++i) {
+    for (; i < found.size() && found[i].command == command; ++i) {
       devices.push_back(found[i].device);
       values += found[i].values;
       fromFinite |= found[i].fromFinite;
@@ -292,6 +304,8 @@ std::string Executable::notFiniteJson(const EntryInfo &entry,
     Json j = {{"instruction", index},    {"operation", operationName(instr)},
               {"site", siteName(instr)}, {"devices", std::move(devices)},
               {"values", values},        {"from_finite", fromFinite}};
+    if (entry.segmentOf(index).repetitions > 1)
+      j["repetition"] = repetition;
     if (const fb::Launch *launch = instr.op_as_Launch())
       j["kernel"] = textOf(root_->kernels()->Get(launch->kernel())->description());
     list.push_back(std::move(j));
@@ -306,10 +320,17 @@ std::string Executable::profileJson(const EntryInfo &entry,
   const auto &instrs = *entry.schema->instrs();
   std::map<std::string, std::pair<uint64_t, uint64_t>> operations, kernels; // count, nanoseconds
   uint64_t total = 0;
+  // All runs of an instruction are one row.
+  std::vector<std::vector<uint64_t>> ofInstruction;
+  for (const auto &device : nanoseconds) {
+    auto &sums = ofInstruction.emplace_back(instrs.size());
+    for (uint32_t command = 0; command < device.size(); ++command)
+      sums[entry.runOf(command).instruction] += device[command];
+  }
   Json list = Json::array();
   for (flatbuffers::uoffset_t i = 0; i < instrs.size(); ++i) {
     uint64_t sum = 0, most = 0;
-    for (const auto &device : nanoseconds) {
+    for (const auto &device : ofInstruction) {
       sum += device[i];
       most = std::max(most, device[i]);
     }

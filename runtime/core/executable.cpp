@@ -294,6 +294,52 @@ Status Executable::verifySignature(EntryInfo &entry) {
   return absl::OkStatus();
 }
 
+Status Executable::verifySchedule(EntryInfo &entry) {
+  constexpr uint32_t kMaxRepetitions = 1 << 14;
+  constexpr uint64_t kMaxRuns = 1 << 24; ///< of instructions
+  uint32_t count = entry.schema->instrs()->size();
+  if (!entry.schema->schedule() || entry.schema->schedule()->size() == 0) {
+    entry.segments.push_back({0, count, 1});
+    return absl::OkStatus();
+  }
+  uint64_t begin = 0, runs = 0;
+  for (const fb::Segment *segment : *entry.schema->schedule()) {
+    uint64_t end = begin + segment->instrs();
+    if (segment->instrs() == 0 || end > count)
+      return absl::DataLossError(absl::StrCat("its schedule has a segment of ", segment->instrs(),
+                                              " instructions from ", begin, " on, of ", count));
+    if (segment->repetitions() == 0 || segment->repetitions() > kMaxRepetitions)
+      return absl::DataLossError(absl::StrCat("its schedule has a segment of ",
+                                              segment->repetitions(), " repetitions, not 1 to ",
+                                              kMaxRepetitions));
+    runs += uint64_t(segment->instrs()) * segment->repetitions();
+    entry.segments.push_back({uint32_t(begin), uint32_t(end), segment->repetitions()});
+    begin = end;
+  }
+  if (begin != count)
+    return absl::DataLossError(
+        absl::StrCat("its schedule has ", begin, " of ", count, " instructions"));
+  if (runs > kMaxRuns)
+    return absl::DataLossError(
+        absl::StrCat("its schedule runs ", runs, " instructions, more than ", kMaxRuns));
+  return absl::OkStatus();
+}
+
+const Segment &EntryInfo::segmentOf(uint32_t instruction) const {
+  return *std::upper_bound(segments.begin(), segments.end(), instruction,
+                           [](uint32_t i, const Segment &segment) { return i < segment.end; });
+}
+
+InstructionRun EntryInfo::runOf(uint32_t command) const {
+  for (const Segment &segment : segments) {
+    uint32_t size = segment.end - segment.begin;
+    if (uint64_t(command) < uint64_t(size) * segment.repetitions)
+      return {segment.begin + command % size, command / size};
+    command -= size * segment.repetitions;
+  }
+  return {};
+}
+
 Status Executable::verifyEntry(const fb::Entry &schema) {
   EntryInfo entry;
   entry.schema = &schema;
@@ -318,12 +364,14 @@ Status Executable::verifyEntry(const fb::Entry &schema) {
     }
   }
 
+  CLEAVE_RETURN_IF_ERROR(annotate(verifySchedule(entry), where));
+
   InstructionVerifier verifier(*root_, mesh_, entry);
   uint64_t sites = root_->sites() ? root_->sites()->size() : 0;
   for (flatbuffers::uoffset_t i = 0; i < schema.instrs()->size(); ++i) {
     const fb::Instr &instr = *schema.instrs()->Get(i);
     Status status = instr.site() < sites || (sites == 0 && instr.site() == 0)
-                        ? verifier.verify(instr, i)
+                        ? verifier.verify(instr, i, entry.segmentOf(i))
                         : absl::DataLossError(absl::StrCat("site ", instr.site(), " of ", sites));
     if (!status.ok())
       return annotate(status, instructionText(entry, i));

@@ -11,6 +11,16 @@
 
 namespace cleave::rt {
 
+/// Instructions [begin, end) of an entry, run one time after the other.
+struct Segment {
+  uint32_t begin = 0, end = 0, repetitions = 1;
+};
+
+/// One run of an instruction.
+struct InstructionRun {
+  uint32_t instruction = 0, repetition = 0;
+};
+
 /// An entry point: its signature and its instruction list, with axis lists read.
 struct EntryInfo {
   const fb::Entry *schema = nullptr;
@@ -18,9 +28,13 @@ struct EntryInfo {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<uint32_t> states; ///< indices of the states it uses
   std::vector<std::vector<AxisPart>> axisLists;
+  std::vector<Segment> segments; ///< cover all instructions, in order
   /// Bytes of each region on every device.
   uint64_t regionBytes[size_t(fb::Region::MAX) + 1] = {};
 
+  const Segment &segmentOf(uint32_t instruction) const;
+  /// What a command of the program is, in which every run of every segment stands.
+  InstructionRun runOf(uint32_t command) const;
   /// A device's coordinate along each axis list: what expressions are evaluated over.
   std::vector<uint32_t> coordinates(const Mesh &mesh, uint32_t device) const;
 };
@@ -64,6 +78,7 @@ private:
   Status verifyKernels();
   Status verifyEntry(const fb::Entry &entry);
   Status verifySignature(EntryInfo &entry);
+  Status verifySchedule(EntryInfo &entry);
 
   std::shared_ptr<Bytes> bytes_;
   const fb::Executable *root_ = nullptr;

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxStack = 64;
 }
 
-Status checkExpr(const fb::Expr &expr, size_t numAxisLists) {
+Status checkExpr(const fb::Expr &expr, size_t numAxisLists, uint32_t repetitions) {
   const flatbuffers::Vector<int64_t> &code = *expr.code();
   if (code.size() == 0 || code.size() % 2 != 0)
     return absl::DataLossError(
@@ -18,12 +18,13 @@ Status checkExpr(const fb::Expr &expr, size_t numAxisLists) {
   size_t depth = 0;
   for (flatbuffers::uoffset_t i = 0; i < code.size(); i += 2) {
     int64_t op = code[i], arg = code[i + 1];
-    if (op < 0 || op > int64_t(ExprOp::InputScalar))
+    if (op < 0 || op > int64_t(ExprOp::Repetition))
       return absl::DataLossError(absl::StrCat("an expression has unknown operation ", op));
-    if (op == int64_t(ExprOp::InputScalar))
-      return absl::UnimplementedError("an expression reads an input scalar, which this runtime "
-                                      "does not support");
-    if (op == int64_t(ExprOp::Const) || op == int64_t(ExprOp::Coord)) {
+    if (op == int64_t(ExprOp::Const) || op == int64_t(ExprOp::Coord) ||
+        op == int64_t(ExprOp::Repetition)) {
+      if (op == int64_t(ExprOp::Repetition) && arg != int64_t(repetitions))
+        return absl::DataLossError(absl::StrCat("an expression names one of ", arg,
+                                                " repetitions, in a segment of ", repetitions));
       if (op == int64_t(ExprOp::Coord) && (arg < 0 || uint64_t(arg) >= numAxisLists))
         return absl::DataLossError(
             absl::StrCat("an expression names axis list ", arg, " of ", numAxisLists));
@@ -43,7 +44,8 @@ Status checkExpr(const fb::Expr &expr, size_t numAxisLists) {
   return absl::OkStatus();
 }
 
-StatusOr<int64_t> evaluate(const fb::Expr &expr, std::span<const uint32_t> coords) {
+StatusOr<int64_t> evaluate(const fb::Expr &expr, std::span<const uint32_t> coords,
+                           uint32_t repetition) {
   const flatbuffers::Vector<int64_t> &code = *expr.code();
   int64_t stack[kMaxStack];
   size_t top = 0;
@@ -56,6 +58,10 @@ StatusOr<int64_t> evaluate(const fb::Expr &expr, std::span<const uint32_t> coord
     }
     if (op == ExprOp::Coord) {
       stack[top++] = coords[size_t(arg)];
+      continue;
+    }
+    if (op == ExprOp::Repetition) {
+      stack[top++] = repetition;
       continue;
     }
     int64_t b = stack[--top], a = stack[top - 1], r = 0;
@@ -97,11 +103,14 @@ StatusOr<int64_t> evaluate(const fb::Expr &expr, std::span<const uint32_t> coord
   return stack[0];
 }
 
-bool isConstant(const fb::Expr &expr) {
+static bool uses(const fb::Expr &expr, ExprOp op) {
   for (flatbuffers::uoffset_t i = 0; i < expr.code()->size(); i += 2)
-    if (expr.code()->Get(i) == int64_t(ExprOp::Coord))
-      return false;
-  return true;
+    if (expr.code()->Get(i) == int64_t(op))
+      return true;
+  return false;
 }
+
+bool dependsOnDevice(const fb::Expr &expr) { return uses(expr, ExprOp::Coord); }
+bool dependsOnRepetition(const fb::Expr &expr) { return uses(expr, ExprOp::Repetition); }
 
 } // namespace cleave::rt

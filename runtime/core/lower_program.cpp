@@ -4,6 +4,7 @@
 #include "core/lower_program.h"
 
 #include "core/expr.h"
+#include "core/verify_instruction.h"
 #include <algorithm>
 #include <map>
 
@@ -36,24 +37,42 @@ public:
     desc_.devices.resize(executable_.mesh().numDevices());
     for (device_ = 0; device_ < desc_.devices.size(); ++device_) {
       coordinates_ = entry_.coordinates(executable_.mesh(), device_);
-      desc_.devices[device_].reserve(instrs.size());
-      for (index_ = 0; index_ < instrs.size(); ++index_) {
-        const fb::Instr &instr = *instrs[index_];
-        hal::Command command;
-        command.stream = instr.stream();
-        if (instr.waits())
-          command.waits.assign(instr.waits()->begin(), instr.waits()->end());
-        command.label = index_;
-        CLEAVE_ASSIGN_OR_RETURN(command.operation, lower(instr));
-        desc_.devices[device_].push_back(std::move(command));
-      }
+      std::fill(std::begin(last_), std::end(last_), kNone);
+      for (const Segment &segment : entry_.segments)
+        for (repetition_ = 0; repetition_ < segment.repetitions; ++repetition_)
+          CLEAVE_RETURN_IF_ERROR(add(segment));
     }
     return std::move(desc_);
   }
 
 private:
+  /// Adds one run of a segment. The first command of each stream waits for all streams.
+  Status add(const Segment &segment) {
+    std::vector<hal::Command> &commands = desc_.devices[device_];
+    const auto &instrs = *entry_.schema->instrs();
+    uint32_t first = uint32_t(commands.size());
+    std::array<uint32_t, kMaxStreams> before = last_;
+    for (index_ = segment.begin; index_ < segment.end; ++index_) {
+      const fb::Instr &instr = *instrs[index_];
+      hal::Command command;
+      command.stream = instr.stream();
+      if (last_[command.stream] == before[command.stream])
+        for (uint32_t stream = 0; stream < kMaxStreams; ++stream)
+          if (stream != command.stream && before[stream] != kNone)
+            command.waits.push_back(before[stream]);
+      if (instr.waits())
+        for (uint32_t wait : *instr.waits())
+          command.waits.push_back(first + (wait - segment.begin));
+      command.label = index_;
+      last_[command.stream] = uint32_t(commands.size());
+      CLEAVE_ASSIGN_OR_RETURN(command.operation, lower(instr));
+      commands.push_back(std::move(command));
+    }
+    return absl::OkStatus();
+  }
+
   StatusOr<int64_t> value(const fb::Expr *expr, int64_t absent) {
-    return expr ? evaluate(*expr, coordinates_) : StatusOr<int64_t>(absent);
+    return expr ? evaluate(*expr, coordinates_, repetition_) : StatusOr<int64_t>(absent);
   }
 
   StatusOr<hal::Operation> lower(const fb::Instr &instr) {
@@ -171,7 +190,7 @@ private:
     c.kind = op.kind();
     c.reduction = op.reduction();
     c.dtype = op.dtype();
-    c.tag = index_;
+    c.tag = desc_.devices[device_].size();
     c.parts.clear();
     for (const fb::CollectivePart *part : *op.parts())
       c.parts.push_back({sliceOf(part->src()), sliceOf(part->dst()), part->outer(), part->dim(),
@@ -190,8 +209,8 @@ private:
       auto it = std::find(members.begin(), members.end(), uint32_t(device));
       return device < 0 ? -1 : it - members.begin();
     };
-    CLEAVE_ASSIGN_OR_RETURN(int64_t peer, evaluate(*op.peer(), coordinates_));
-    CLEAVE_ASSIGN_OR_RETURN(int64_t source, evaluate(*op.source(), coordinates_));
+    CLEAVE_ASSIGN_OR_RETURN(int64_t peer, evaluate(*op.peer(), coordinates_, repetition_));
+    CLEAVE_ASSIGN_OR_RETURN(int64_t source, evaluate(*op.source(), coordinates_, repetition_));
     c.peer = rankOf(peer);
     c.source = rankOf(source);
     c.rank = uint32_t(rankOf(device_));
@@ -203,7 +222,7 @@ private:
   /// of the chain or the smallest of the cycle.
   StatusOr<hal::Group> permuteGroup(const fb::Collective &op) {
     auto step = [&](const fb::Expr &expr, uint32_t device) {
-      return evaluate(expr, entry_.coordinates(executable_.mesh(), device));
+      return evaluate(expr, entry_.coordinates(executable_.mesh(), device), repetition_);
     };
     uint32_t first = device_, smallest = device_;
     while (true) {
@@ -239,7 +258,9 @@ private:
   hal::ProgramDesc desc_;
   std::map<hal::Group, uint32_t> groups_;
   std::vector<uint32_t> coordinates_; ///< of device_
-  uint32_t device_ = 0, index_ = 0;
+  uint32_t device_ = 0, index_ = 0, repetition_ = 0;
+  static constexpr uint32_t kNone = ~0u;
+  std::array<uint32_t, kMaxStreams> last_{}; ///< command of each stream
 };
 
 } // namespace

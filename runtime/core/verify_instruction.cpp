@@ -79,13 +79,14 @@ InstructionVerifier::InstructionVerifier(const fb::Executable &executable, const
     coordinates_.push_back(entry.coordinates(mesh, d));
 }
 
-Status InstructionVerifier::verify(const fb::Instr &instr, uint32_t index) {
+Status InstructionVerifier::verify(const fb::Instr &instr, uint32_t index, const Segment &segment) {
+  repetitions_ = segment.repetitions;
   if (instr.stream() >= kMaxStreams)
     return bad("stream ", instr.stream(), ", at most ", kMaxStreams, " are allowed");
   if (instr.waits())
     for (uint32_t w : *instr.waits())
-      if (w >= index)
-        return bad("waits for instruction ", w, ", which is not an earlier one");
+      if (w >= index || w < segment.begin)
+        return bad("waits for instruction ", w, ", which is not an earlier one of its segment");
   switch (instr.op_type()) {
   case fb::Op::Launch:
     return verifyOp(*instr.op_as_Launch());
@@ -127,15 +128,20 @@ Status InstructionVerifier::checkRef(absl::string_view what, const fb::BufferRef
 }
 
 Status InstructionVerifier::checkRange(absl::string_view what, const fb::Expr *expr, int64_t low,
-                                       int64_t high) {
+                                       int64_t high, int64_t multiple) {
   if (!expr)
     return absl::OkStatus();
-  CLEAVE_RETURN_IF_ERROR(checkExpr(*expr, entry_.axisLists.size()));
-  size_t devices = isConstant(*expr) ? 1 : coordinates_.size();
+  CLEAVE_RETURN_IF_ERROR(checkExpr(*expr, entry_.axisLists.size(), repetitions_));
+  size_t devices = dependsOnDevice(*expr) ? coordinates_.size() : 1;
+  uint32_t repetitions = dependsOnRepetition(*expr) ? repetitions_ : 1;
   for (size_t d = 0; d < devices; ++d) {
-    CLEAVE_ASSIGN_OR_RETURN(int64_t value, evaluate(*expr, coordinates_[d]));
-    if (value < low || value > high)
-      return bad(what, " is ", value, " on device ", d, ", outside ", low, "..", high);
+    for (uint32_t r = 0; r < repetitions; ++r) {
+      CLEAVE_ASSIGN_OR_RETURN(int64_t value, evaluate(*expr, coordinates_[d], r));
+      if (value < low || value > high)
+        return bad(what, " is ", value, " on device ", d, ", outside ", low, "..", high);
+      if (value % multiple != 0)
+        return bad(what, " is ", value, " on device ", d, ", not a multiple of ", multiple);
+    }
   }
   return absl::OkStatus();
 }
@@ -214,15 +220,8 @@ Status InstructionVerifier::verifyDropout(const fb::Dropout &dropout,
   }
   if (!last.atMost(kMaxPosition))
     return bad("positions of dropout are too large");
-  CLEAVE_RETURN_IF_ERROR(
-      checkRange("the position of dropout", dropout.position(), 0, int64_t(kMaxPosition)));
-  for (size_t d = 0; dropout.position() && d < coordinates_.size(); ++d) {
-    CLEAVE_ASSIGN_OR_RETURN(int64_t position, evaluate(*dropout.position(), coordinates_[d]));
-    if (uint64_t(position) % kBlock != 0)
-      return bad("the position of dropout is ", position, " on device ", d, ", not a multiple of ",
-                 kBlock);
-  }
-  return absl::OkStatus();
+  return checkRange("the position of dropout", dropout.position(), 0, int64_t(kMaxPosition),
+                    kBlock);
 }
 
 template <typename Op>
@@ -430,16 +429,18 @@ Status InstructionVerifier::verifyPermute(const fb::Collective &op) {
   int64_t last = int64_t(mesh_.numDevices()) - 1;
   CLEAVE_RETURN_IF_ERROR(checkRange("peer", op.peer(), -1, last));
   CLEAVE_RETURN_IF_ERROR(checkRange("source", op.source(), -1, last));
+  if (dependsOnRepetition(*op.peer()) || dependsOnRepetition(*op.source()))
+    return bad("a permutation differs from repetition to repetition");
   for (uint32_t d = 0; d < mesh_.numDevices(); ++d) {
-    CLEAVE_ASSIGN_OR_RETURN(int64_t peer, evaluate(*op.peer(), coordinates_[d]));
-    CLEAVE_ASSIGN_OR_RETURN(int64_t source, evaluate(*op.source(), coordinates_[d]));
+    CLEAVE_ASSIGN_OR_RETURN(int64_t peer, evaluate(*op.peer(), coordinates_[d], 0));
+    CLEAVE_ASSIGN_OR_RETURN(int64_t source, evaluate(*op.source(), coordinates_[d], 0));
     if (peer >= 0) {
-      CLEAVE_ASSIGN_OR_RETURN(int64_t back, evaluate(*op.source(), coordinates_[size_t(peer)]));
+      CLEAVE_ASSIGN_OR_RETURN(int64_t back, evaluate(*op.source(), coordinates_[size_t(peer)], 0));
       if (back != int64_t(d))
         return bad("device ", d, " sends to ", peer, ", which receives from ", back);
     }
     if (source >= 0) {
-      CLEAVE_ASSIGN_OR_RETURN(int64_t back, evaluate(*op.peer(), coordinates_[size_t(source)]));
+      CLEAVE_ASSIGN_OR_RETURN(int64_t back, evaluate(*op.peer(), coordinates_[size_t(source)], 0));
       if (back != int64_t(d))
         return bad("device ", d, " receives from ", source, ", which sends to ", back);
     }

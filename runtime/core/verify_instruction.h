@@ -16,8 +16,8 @@ inline constexpr unsigned kMaxStreams = 16;
 class InstructionVerifier {
 public:
   InstructionVerifier(const fb::Executable &executable, const Mesh &mesh, const EntryInfo &entry);
-  /// Checks instruction `index` of the entry.
-  Status verify(const fb::Instr &instr, uint32_t index);
+  /// Checks instruction `index` of the entry, which is in a segment.
+  Status verify(const fb::Instr &instr, uint32_t index, const Segment &segment);
   /// End of the last byte of a region that a verified instruction refers to.
   uint64_t lastUse(fb::Region region) const { return lastUse_[size_t(region)]; }
 
@@ -36,12 +36,15 @@ private:
   Status verifyPermute(const fb::Collective &op);
   /// Present, in its region, at a multiple of `alignment`.
   Status checkRef(absl::string_view what, const fb::BufferRef *ref, uint64_t alignment);
-  /// The value of an expression on every device lies in [low, high]. An absent one is fine.
-  Status checkRange(absl::string_view what, const fb::Expr *expr, int64_t low, int64_t high);
+  /// The value of an expression on every device and in every repetition lies in [low, high] and is
+  /// a multiple of `multiple`. An absent one is fine.
+  Status checkRange(absl::string_view what, const fb::Expr *expr, int64_t low, int64_t high,
+                    int64_t multiple = 1);
 
   const fb::Executable &executable_;
   const Mesh &mesh_;
   const EntryInfo &entry_;
+  uint32_t repetitions_ = 1;                       ///< of the instruction that is being checked
   std::vector<std::vector<uint32_t>> coordinates_; ///< of each device along each axis list
   uint64_t lastUse_[size_t(fb::Region::MAX) + 1] = {};
 };

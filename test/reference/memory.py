@@ -71,10 +71,10 @@ class Checker:
         axes = {row["axes"]: row for row in entry["traffic_by_axes"]}
         self.expect(case, "bytes over all axes",
                     round(sum(row["ring_bytes"] for row in axes.values()), 3),
-                    round(sum(c["ring_bytes"] for c in entry["collectives"]), 3))
+                    round(sum(c["runs"] * c["ring_bytes"] for c in entry["collectives"]), 3))
         self.expect(case, "the number of collectives",
                     sum(row["count"] + row["small_count"] for row in axes.values()),
-                    sum(c["kind"] != "all_slice" for c in entry["collectives"]))
+                    sum(c["runs"] for c in entry["collectives"] if c["kind"] != "all_slice"))
         names = {part.split("=")[0] for part in mesh.split(",")}
         self.expect(case, "other axes than the mesh has",
                     [a for a in axes if not set(a.split(",")) <= names], [])

@@ -32,6 +32,7 @@ constexpr Stage kStages[] = {
     {"reshard-to-collectives", "func.func(cleave-reshard-to-collectives,cleave-verify-resharded)",
      false},
     {"partition", "func.func(cleave-partition)", true},
+    {"outline-repetitions", "cleave-outline-repetitions", true},
     {"merge", "func.func(cleave-merge-collectives)", true},
     {"overlap", "func.func(cleave-overlap-collectives)", true},
 };

@@ -76,7 +76,8 @@ struct Summary {
   bool small = false;
 };
 
-/// Communicating collectives by kind, axes and whether their payload is small.
+/// Communicating collectives of one run of the entry by kind, axes and whether their payload is
+/// small.
 std::vector<Summary> summarize(const json::Object &entry) {
   std::map<std::tuple<bool, std::string, std::string>, Summary> groups;
   if (const json::Array *list = entry.getArray("collectives"))
@@ -91,9 +92,10 @@ std::vector<Summary> summarize(const json::Object &entry) {
       group.kind = kind;
       group.axes = axes;
       group.small = small;
-      ++group.count;
-      group.parts += int64_t(collective.getArray("parts")->size());
-      group.ringBytes += collective.getNumber("ring_bytes").value_or(0);
+      int64_t runs = number(collective, "runs");
+      group.count += runs;
+      group.parts += runs * int64_t(collective.getArray("parts")->size());
+      group.ringBytes += runs * collective.getNumber("ring_bytes").value_or(0);
     }
   std::vector<Summary> result;
   for (auto &[key, group] : groups)
@@ -183,9 +185,20 @@ void printMemory(const json::Object &memory) {
     llvm::outs() << "    gradients that the optimizer reads: " << bytesText(held) << "\n";
 }
 
+/// `, 151 of them 3 times`.
+std::string scheduleText(const json::Object &entry) {
+  std::string result;
+  if (const json::Array *segments = entry.getArray("schedule"))
+    for (const json::Value &value : *segments)
+      if (int64_t times = number(*value.getAsObject(), "repetitions"); times > 1)
+        result += llvm::formatv(", {0}{1} {2} times", number(*value.getAsObject(), "instructions"),
+                                result.empty() ? " of them" : "", times);
+  return result;
+}
+
 void printEntry(const json::Object &entry) {
   llvm::outs() << "entry " << text(entry, "name") << ": " << number(entry, "instructions")
-               << " instructions\n";
+               << " instructions" << scheduleText(entry) << "\n";
   for (const char *part : {"inputs", "outputs"}) {
     llvm::outs() << "  " << part << "\n";
     if (const json::Array *tensors = entry.getArray(part))
@@ -213,12 +226,18 @@ void printEntry(const json::Object &entry) {
     llvm::outs() << llvm::formatv("    total {0}\n", bytesText(total));
 
   double flops = 0;
-  const json::Array *gemms = entry.getArray("gemms");
-  for (const json::Value &gemm : *gemms)
-    flops += gemm.getAsObject()->getNumber("flops").value_or(0);
+  auto runsOf = [&](llvm::StringRef list) {
+    int64_t runs = 0;
+    for (const json::Value &value : *entry.getArray(list))
+      runs += number(*value.getAsObject(), "runs");
+    return runs;
+  };
+  for (const json::Value &gemm : *entry.getArray("gemms"))
+    flops +=
+        number(*gemm.getAsObject(), "runs") * gemm.getAsObject()->getNumber("flops").value_or(0);
   llvm::outs() << llvm::formatv("  matrix products: {0}, {1:f3} GFLOP on each device\n",
-                                gemms->size(), flops / 1e9);
-  llvm::outs() << "  attention: " << entry.getArray("attentions")->size() << "\n";
+                                runsOf("gemms"), flops / 1e9);
+  llvm::outs() << "  attention: " << runsOf("attentions") << "\n";
 }
 
 void printInspection(const json::Object &root, llvm::StringRef only) {
@@ -250,11 +269,13 @@ void printExplanation(const json::Object &entry) {
   for (const json::Value &value : *entry.getArray("collectives")) {
     const json::Object &collective = *value.getAsObject();
     std::string axes = axesText(collective);
-    llvm::outs() << llvm::formatv("  #{0} {1} over {2}: {3} -> {4} on each device, sends {5}\n",
+    int64_t runs = number(collective, "runs");
+    llvm::outs() << llvm::formatv("  #{0} {1} over {2}: {3} -> {4} on each device, sends {5}{6}\n",
                                   number(collective, "instruction"), text(collective, "kind"), axes,
                                   bytesText(number(collective, "source_bytes")),
                                   bytesText(number(collective, "result_bytes")),
-                                  bytesText(collective.getNumber("ring_bytes").value_or(0)));
+                                  bytesText(collective.getNumber("ring_bytes").value_or(0)),
+                                  runs > 1 ? ", " + std::to_string(runs) + " times" : "");
     const json::Array &parts = *collective.getArray("parts");
     if (parts.size() > 1)
       llvm::outs() << "      in " << parts.size() << " parts\n";

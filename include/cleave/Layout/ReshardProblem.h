@@ -23,6 +23,7 @@ struct ReshardProblem {
     int64_t elementBytes = 4;
     Layout planned;    ///< from propagation; may be partial for a value without a defining op
     bool free = false; ///< see PlannedTensor
+    int64_t runs = 1;  ///< how often it is made
   };
   struct OpClass {
     FactorRule rule;

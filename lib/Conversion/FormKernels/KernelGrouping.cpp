@@ -3,6 +3,7 @@
 
 #include "KernelGrouping.h"
 
+#include "cleave/Conversion/AddedProducts.h"
 #include "cleave/Conversion/SliceViews.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
@@ -153,10 +154,12 @@ OpRole KernelGrouping::classify(Operation *op) {
   // Reading the narrow value again is less traffic than storing the wide one.
   if (isa<graph::ConvertOp>(op) && bits(op->getOperand(0)) <= bits(op->getResult(0)))
     return OpRole::Inlined;
+  if (graph::DotGeneralOp product = addedProduct(op); product && isMatrixProduct(product))
+    return OpRole::Barrier;
   if (auto dot = dyn_cast<graph::DotGeneralOp>(op))
     return isMatrixProduct(dot) ? OpRole::Barrier : OpRole::Fusible;
   if (isa_and_present<graph::GraphDialect>(op->getDialect()) &&
-      !isa<graph::AttentionOp, graph::AttentionGradOp>(op))
+      !isa<graph::AttentionOp, graph::AttentionGradOp, graph::RepeatOp>(op))
     return isRepeatable(op) ? OpRole::Inlined : OpRole::Fusible;
   return OpRole::Barrier;
 }

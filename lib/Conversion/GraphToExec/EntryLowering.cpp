@@ -5,6 +5,7 @@
 
 #include "EntryLowering.h"
 
+#include "cleave/Conversion/AddedProducts.h"
 #include "cleave/Conversion/SliceViews.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -203,8 +204,15 @@ LogicalResult EntryLowering::lowerInvoke(InvokeOp op) {
     ranges.push_back(*range);
   }
   shared_.widenScalars(kernel, ranges);
-  for (Value result : op.getResults())
-    outputs.push_back(allocate(result));
+  for (auto [index, result] : llvm::enumerate(op.getResults())) {
+    int64_t overwritten = kernel.getOverwrittenInput(index);
+    if (overwritten < 0) {
+      outputs.push_back(allocate(result));
+    } else {
+      outputs.push_back(inputs[overwritten]);
+      define(result, outputs.back());
+    }
+  }
   emit<LaunchOp>(op, 0, op.getKernelAttr(), inputs, outputs,
                  scalars.empty() ? ArrayAttr() : builder_.getArrayAttr(scalars));
   return success();
@@ -316,13 +324,22 @@ LogicalResult EntryLowering::lowerDot(graph::DotGeneralOp op) {
                             "and its mask was left to the product");
     valid = binary(ExprAttr::Mul, valid, extent);
   }
-  Value result = allocate(op.getResult());
+  // A product that is added to a running sum is added up there.
+  bool accumulates = op->hasOneUse() && addedProduct(*op->user_begin()) == op;
+  Value result;
+  if (accumulates) {
+    auto add = cast<graph::AddOp>(*op->user_begin());
+    result = dense(add.getLhs(), op);
+    define(add.getResult(), result);
+  } else {
+    result = allocate(op.getResult());
+  }
   auto number = [&](int64_t value) { return builder_.getI64IntegerAttr(value); };
   auto strides = [&](ArrayRef<int64_t> values) { return builder_.getDenseI64ArrayAttr(values); };
   emit<GemmOp>(op, 0, lhs.buffer, rhs.buffer, result, TypeAttr::get(ab), TypeAttr::get(c),
                number(product->batch), number(product->m), number(product->n), number(product->k),
                ExprAttr(), ExprAttr(), valid, strides(product->a), strides(product->b),
-               strides(product->c), UnitAttr());
+               strides(product->c), accumulates ? builder_.getUnitAttr() : UnitAttr());
   return success();
 }
 
@@ -392,6 +409,74 @@ LogicalResult EntryLowering::lowerAttentionGrad(graph::AttentionGradOp op) {
   return success();
 }
 
+/// Every tensor has a size in bytes.
+static LogicalResult checkTensors(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    TypeRange types =
+        function ? TypeRange(function.getArgumentTypes()) : TypeRange(op->getResultTypes());
+    for (Type type : types)
+      if (auto tensor = dyn_cast<TensorType>(type);
+          tensor && !(tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat())) {
+        op->emitOpError("has a value of type ")
+            << type << "; tensors have known sizes here, and integers or floats as elements";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void EntryLowering::assignUpdates(Block &block) {
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      if (Value target = shared_.updates.lookup(result))
+        if (auto tensor = tensors_.find(target); tensor != tensors_.end())
+          outputs_[result] = tensor->second.buffer;
+}
+
+void EntryLowering::beginSegment(Location loc, int64_t repetitions) {
+  SegmentOp::create(builder_, loc, repetitions);
+  lastCompute_ = {};
+  unwaited_.clear();
+}
+
+LogicalResult EntryLowering::lowerRepeat(graph::RepeatOp op) {
+  auto function = cast<func::FuncOp>(op.getFunction());
+  if (!function.getBody().hasOneBlock())
+    return op.emitOpError("repeats ") << op.getCalleeAttr() << ", which must have one block";
+  if (failed(checkTensors(function)))
+    return failure();
+  Block &body = function.getBody().front();
+  for (Value result : op.getResults()) {
+    Type element = cast<RankedTensorType>(result.getType()).getElementType();
+    emit<FillOp>(op, 0, allocate(result), TypeAttr::get(element), builder_.getF64FloatAttr(0.0));
+  }
+  beginSegment(op.getLoc(), op.getCount());
+  indices_[body.getArgument(0)] = ExprAttr::get(
+      builder_.getContext(), {ExprAttr::Repetition, static_cast<int64_t>(op.getCount())});
+  auto arguments = body.getArguments().drop_front();
+  for (auto [argument, value] : llvm::zip_equal(
+           arguments, llvm::concat<const Value>(llvm::to_vector_of<Value>(op.getResults()),
+                                                llvm::to_vector_of<Value>(op.getOperands()))))
+    tensors_[argument] = tensors_.lookup(value);
+  assignUpdates(body);
+
+  for (Operation &inner : llvm::make_early_inc_range(body.without_terminator()))
+    if (failed(lower(&inner)))
+      return failure();
+  // What does not lie there yet is copied when all of it has been computed.
+  Operation *terminator = body.getTerminator();
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), terminator->getOperands())) {
+    Value from = dense(value, terminator), to = tensors_.lookup(result).buffer;
+    if (from != to)
+      emit<CopyOp>(op, 0, from, to);
+  }
+  beginSegment(op.getLoc(), 1);
+  assignUpdates(*op->getBlock());
+  return success();
+}
+
 LogicalResult EntryLowering::lower(Operation *op) {
   if (llvm::all_of(op->getResultTypes(), [](Type type) { return type.isIndex(); }) &&
       op->getNumResults() == 1)
@@ -446,29 +531,17 @@ LogicalResult EntryLowering::lower(Operation *op) {
         return success();
       })
       .Case<CollectiveOpInterface>([&](auto op) { return lowerCollective(op); })
+      .Case<graph::RepeatOp>([&](auto op) { return lowerRepeat(op); })
+      .Case<graph::AddOp>([&](graph::AddOp op) {
+        if (tensors_.contains(op.getResult()))
+          return success(); // A product has been added in place.
+        return lowerSingleOp(op);
+      })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<graph::GraphDialect>(op->getDialect()))
           return lowerSingleOp(op);
         return op->emitOpError("can not be lowered to an instruction");
       });
-}
-
-/// Every tensor has a size in bytes.
-static LogicalResult checkTensors(func::FuncOp function) {
-  WalkResult result = function.walk([](Operation *op) {
-    auto function = dyn_cast<func::FuncOp>(op);
-    TypeRange types =
-        function ? TypeRange(function.getArgumentTypes()) : TypeRange(op->getResultTypes());
-    for (Type type : types)
-      if (auto tensor = dyn_cast<TensorType>(type);
-          tensor && !(tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat())) {
-        op->emitOpError("has a value of type ")
-            << type << "; tensors have known sizes here, and integers or floats as elements";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
 }
 
 LogicalResult EntryLowering::run() {

@@ -30,6 +30,7 @@ struct ModuleLowering {
 
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Value, mlir::Value> updates; ///< see planUpdates
   int64_t stateBytes = 0;
   llvm::DenseMap<mlir::Attribute, exec::KernelOp> singleOps;
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<std::pair<int64_t, int64_t>>> scalarRanges;
@@ -45,6 +46,8 @@ private:
   // Signature.
   mlir::LogicalResult lowerArguments();
   mlir::LogicalResult assignOutputs();
+  /// The values that are written over `target` lie where it does.
+  void assignUpdates(mlir::Block &block);
   mlir::LogicalResult lowerReturn(mlir::func::ReturnOp op);
   mlir::FailureOr<mlir::Value> updatedBuffer(mlir::func::ReturnOp op, unsigned index,
                                              mlir::FlatSymbolRefAttr symbol);
@@ -54,6 +57,9 @@ private:
 
   // Ops.
   mlir::LogicalResult lower(mlir::Operation *op);
+  mlir::LogicalResult lowerRepeat(graph::RepeatOp op);
+  /// Begins a part that is run `repetitions` times, when all before has completed.
+  void beginSegment(mlir::Location loc, int64_t repetitions);
   mlir::LogicalResult lowerIndex(mlir::Operation *op);
   mlir::LogicalResult lowerInvoke(exec::InvokeOp op);
   mlir::LogicalResult lowerSingleOp(mlir::Operation *op);

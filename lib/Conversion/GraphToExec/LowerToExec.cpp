@@ -4,6 +4,7 @@
 // cleave-lower-to-exec: the pass, and what entries share.
 
 #include "EntryLowering.h"
+#include "StateUpdates.h"
 
 #include "cleave/Conversion/Passes.h"
 
@@ -95,11 +96,14 @@ struct LowerToExecPass : cleave::impl::LowerToExecBase<LowerToExecPass> {
           << CleaveDialect::kEntryAttr << "' to lower";
       return signalPassFailure();
     }
-    for (func::FuncOp function : entries) {
+    shared.updates = planUpdates(getOperation());
+    for (func::FuncOp function : entries)
       if (failed(EntryLowering(function, shared).run()))
         return signalPassFailure();
-      function.erase();
-    }
+    // Entries, and what they repeat.
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (llvm::is_contained(entries, function) || function.isPrivate())
+        function.erase();
     shared.setScalarRanges();
     for (cleave::StateOp state :
          llvm::make_early_inc_range(getOperation().getOps<cleave::StateOp>()))

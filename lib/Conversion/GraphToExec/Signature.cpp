@@ -92,8 +92,7 @@ LogicalResult EntryLowering::lowerArguments() {
 }
 
 LogicalResult EntryLowering::assignOutputs() {
-  for (auto [value, argument] : planStateUpdates(function_))
-    outputs_[value] = tensors_[argument].buffer;
+  assignUpdates(function_.getBody().front());
   auto ret = cast<func::ReturnOp>(function_.getBody().front().getTerminator());
   SmallVector<Attribute> outputs;
   int64_t outputBytes = 0;

@@ -7,6 +7,7 @@
 #include "cleave/Dialect/Exec/IR/ExecOps.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -58,11 +59,11 @@ static bool isPointwise(KernelOp kernel, unsigned input) {
   return true;
 }
 
-/// The last op of the block by which the argument's memory is read: a collective that was started
+/// The last op of the block by which the value's memory is read: a collective that was started
 /// reads until it is done.
-static Operation *lastReader(BlockArgument argument) {
+static Operation *lastReader(Value value) {
   llvm::SetVector<Value> aliases;
-  aliases.insert(argument);
+  aliases.insert(value);
   Operation *last = nullptr;
   for (size_t i = 0; i < aliases.size(); ++i)
     for (Operation *user : aliases[i].getUsers()) {
@@ -76,15 +77,15 @@ static Operation *lastReader(BlockArgument argument) {
   return last;
 }
 
-/// Which tensor operand of a launch is the argument itself; -1: none, or more than one.
-static int64_t inputOf(InvokeOp op, BlockArgument argument) {
+/// Which tensor operand of a launch is the value itself; -1: none, or more than one.
+static int64_t inputOf(InvokeOp op, Value value) {
   int64_t found = -1, tensor = 0;
   for (Value operand : op.getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()))
       continue;
-    if (operand != argument && producingValue(operand) == argument)
+    if (operand != value && producingValue(operand) == value)
       return -1;
-    if (operand == argument) {
+    if (operand == value) {
       if (found >= 0)
         return -1;
       found = tensor;
@@ -94,42 +95,79 @@ static int64_t inputOf(InvokeOp op, BlockArgument argument) {
   return found;
 }
 
-static bool reads(Operation *op, BlockArgument argument) {
+static bool reads(Operation *op, Value value) {
   return llvm::any_of(op->getOperands(),
-                      [&](Value operand) { return producingValue(operand) == argument; });
+                      [&](Value operand) { return producingValue(operand) == value; });
 }
 
-llvm::DenseMap<Value, BlockArgument> cleave::planStateUpdates(func::FuncOp function) {
+namespace {
+
+using Updates = llvm::MapVector<Value, Value>;
+
+/// The op that makes the value may write where `target` lies, if it is the last to read it.
+void addCandidate(Updates &candidates, Value value, Value target) {
+  Value source = producingValue(value);
+  Operation *op = source.getDefiningOp();
+  if (!op || candidates.count(source))
+    return;
+  Operation *last = lastReader(target);
+  if (!last || last == op || last->isBeforeInBlock(op))
+    candidates[source] = target;
+}
+
+/// Results that update states.
+void addStates(func::FuncOp function, Updates &candidates) {
   llvm::DenseMap<Attribute, BlockArgument> states;
   for (BlockArgument argument : function.getArguments())
     if (Attribute state = function.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr))
       states[state] = argument;
-
-  llvm::DenseMap<Value, BlockArgument> candidates;
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
-    BlockArgument argument =
-        states.lookup(function.getResultAttr(index, CleaveDialect::kStateAttr));
-    Value source = producingValue(value);
-    Operation *op = source.getDefiningOp();
-    if (!argument || !op || candidates.count(source))
+  for (auto [index, value] : llvm::enumerate(ret.getOperands()))
+    if (BlockArgument argument =
+            states.lookup(function.getResultAttr(index, CleaveDialect::kStateAttr)))
+      addCandidate(candidates, value, argument);
+}
+
+/// What each call of a repeated function returns, and what is made of the last call's results.
+void addRepeat(graph::RepeatOp op, Updates &candidates) {
+  Block &body = op.getFunction().getFunctionBody().front();
+  for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    addCandidate(candidates, value, body.getArgument(1 + index));
+  for (Value sum : op.getResults())
+    if (auto user = dyn_cast_if_present<InvokeOp>(lastReader(sum)))
+      for (Value result : user.getResults())
+        if (result.getType() == sum.getType() && !candidates.count(result)) {
+          candidates[result] = sum;
+          break;
+        }
+}
+
+} // namespace
+
+llvm::DenseMap<Value, Value> cleave::planUpdates(ModuleOp module) {
+  Updates candidates;
+  SmallVector<InvokeOp> launches;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || !function.getBody().hasOneBlock())
       continue;
-    Operation *last = lastReader(argument);
-    if (!last || last == op || last->isBeforeInBlock(op))
-      candidates[source] = argument;
+    if (function->hasAttr(CleaveDialect::kEntryAttr))
+      addStates(function, candidates);
+    for (auto repeat : function.getOps<graph::RepeatOp>())
+      addRepeat(repeat, candidates);
+    llvm::append_range(launches, function.getOps<InvokeOp>());
   }
 
   // A kernel has one form: what all its launches allow.
-  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  SymbolTable symbols(module);
   llvm::MapVector<Operation *, SmallVector<int64_t>> forms;
-  for (InvokeOp op : function.getOps<InvokeOp>()) {
+  for (InvokeOp op : launches) {
     auto kernel = symbols.lookup<KernelOp>(op.getKernel());
     SmallVector<int64_t> form(op.getNumResults(), -1);
     for (auto [index, result] : llvm::enumerate(op.getResults())) {
-      BlockArgument argument = candidates.lookup(result);
-      if (!argument)
+      Value target = candidates.lookup(result);
+      if (!target)
         continue;
-      int64_t input = inputOf(op, argument);
+      int64_t input = inputOf(op, target);
       if (input >= 0 && kernel.getBufferTypes()[input] == kernel.getResultTypes()[index] &&
           isPointwise(kernel, input))
         form[index] = input;
@@ -140,13 +178,13 @@ llvm::DenseMap<Value, BlockArgument> cleave::planStateUpdates(func::FuncOp funct
         if (known != here)
           known = -1;
   }
-  Builder builder(function.getContext());
+  Builder builder(module.getContext());
   for (auto &[kernel, form] : forms)
     if (llvm::any_of(form, [](int64_t input) { return input >= 0; }))
       cast<KernelOp>(kernel).setInPlaceAttr(builder.getDenseI64ArrayAttr(form));
 
-  llvm::DenseMap<Value, BlockArgument> updates;
-  for (auto [value, argument] : candidates) {
+  llvm::DenseMap<Value, Value> updates;
+  for (auto [value, target] : candidates) {
     Operation *op = value.getDefiningOp();
     bool overwrites = false;
     if (auto invoke = dyn_cast<InvokeOp>(op)) {
@@ -154,8 +192,8 @@ llvm::DenseMap<Value, BlockArgument> cleave::planStateUpdates(func::FuncOp funct
       overwrites = symbols.lookup<KernelOp>(invoke.getKernel()).getOverwrittenInput(index) >= 0;
     }
     // Another result of the kernel may lie in an input that this update does not touch.
-    if (overwrites || !reads(op, argument))
-      updates[value] = argument;
+    if (overwrites || !reads(op, target))
+      updates[value] = target;
   }
   return updates;
 }

@@ -256,8 +256,10 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
                                                 fb::EntryT &entry) {
   auto table = std::make_unique<fb::InstrT>();
   table->stream = instruction.getStream();
+  // What earlier segments do has completed.
   for (Value event : instruction.getWaits())
-    table->waits.push_back(positions_.lookup(event.getDefiningOp()));
+    if (segments_.lookup(event.getDefiningOp()) == segments_.lookup(instruction))
+      table->waits.push_back(positions_.lookup(event.getDefiningOp()));
   llvm::sort(table->waits);
   table->waits.erase(std::unique(table->waits.begin(), table->waits.end()), table->waits.end());
   table->site = site(instruction);
@@ -383,6 +385,29 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
   return result;
 }
 
+void ExecutableBuilder::addSchedule(EntryOp op, fb::EntryT &entry) {
+  auto segments = op.getOps<SegmentOp>();
+  if (segments.empty())
+    return;
+  uint32_t count = 0, repetitions = 1;
+  auto add = [&] {
+    if (count)
+      entry.schedule.push_back(fb::Segment(count, repetitions));
+    count = 0;
+  };
+  for (Operation &inner : op.getBody().front()) {
+    if (auto segment = dyn_cast<SegmentOp>(inner)) {
+      add();
+      repetitions = segment.getRepetitions();
+    }
+    if (isa<InstructionOpInterface>(inner)) {
+      segments_[&inner] = entry.schedule.size();
+      ++count;
+    }
+  }
+  add();
+}
+
 LogicalResult ExecutableBuilder::addEntry(EntryOp op) {
   auto entry = std::make_unique<fb::EntryT>();
   entry->name = op.getSymName().str();
@@ -429,6 +454,7 @@ LogicalResult ExecutableBuilder::addEntry(EntryOp op) {
   entry->gradient_bytes = account.heldGradients;
   for (auto [position, instruction] : llvm::enumerate(op.getInstructions()))
     positions_[instruction] = position;
+  addSchedule(op, *entry);
   for (InstructionOpInterface instruction : op.getInstructions())
     if (failed(addInstruction(instruction, *entry)))
       return failure();

@@ -28,6 +28,7 @@ private:
   mlir::LogicalResult addEntry(exec::EntryOp entry);
   template <typename OpT, typename TableT>
   mlir::LogicalResult fillAttention(OpT op, TableT &attention);
+  void addSchedule(exec::EntryOp op, fb::EntryT &entry);
   mlir::LogicalResult addInstruction(exec::InstructionOpInterface instruction, fb::EntryT &entry);
 
   mlir::FailureOr<std::unique_ptr<fb::TensorT>> tensor(mlir::Operation *op, exec::TensorAttr tensor,
@@ -43,6 +44,7 @@ private:
   std::vector<exec::KernelOp> kernelOps_;
   llvm::StringMap<uint32_t> sites_;
   llvm::DenseMap<mlir::Operation *, uint32_t> positions_; ///< of instructions, within their entry
+  llvm::DenseMap<mlir::Operation *, uint32_t> segments_;  ///< of instructions, within the schedule
 };
 
 } // namespace cleave

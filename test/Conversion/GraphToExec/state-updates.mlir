@@ -149,3 +149,39 @@ func.func @started(%w: tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]
   %2 = cleave.done %0, %token : tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
   return %1, %2 : tensor<32xf32, #cleave.shard<@mesh, [{"dp"}], global=[64]>>, tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
 }
+
+// -----
+
+// What is repeated is a segment of its own. A product is added where the sum lies, in the calls and
+// after them; another value by a kernel that overwrites the sum. The number of the call is a scalar.
+!m = tensor<4x4xf32, #cleave.shard<@mesh, [{}, {}], global=[4, 4]>>
+!v = tensor<16xf32, #cleave.shard<@mesh, [{}], global=[16]>>
+!n = tensor<16xi64, #cleave.shard<@mesh, [{}], global=[16]>>
+cleave.mesh @mesh = <["dp"=1]>
+// CHECK-LABEL: exec.entry @step
+// CHECK: %[[X:.*]] = exec.buffer input 64 at 0
+// CHECK: %[[S:.*]] = exec.buffer scratch 64
+// CHECK: exec.fill %[[S]] : f32 value 0.000000e+00 stream 0
+// CHECK: exec.fill %[[T:.*]] : f32 value 0.000000e+00 stream 0
+// CHECK: exec.segment repetitions 3
+// CHECK: exec.gemm %[[X]], %[[X]], %[[S]] {{.*}} accumulate
+// CHECK: exec.launch @{{.*}} ins(%[[T]]) outs(%[[T]]) scalars [#exec.expr<repetition 3>]
+// CHECK-NOT: exec.copy
+// CHECK: exec.segment repetitions 1
+// CHECK: exec.gemm %[[X]], %[[X]], %[[S]] {{.*}} accumulate
+func.func @step(%x: !m {cleave.input = "x"}) -> (!m {cleave.output = "sum"}, !v {cleave.output = "numbers"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0:2 = graph.repeat @body(%x) count 3 : (!m) -> (!m, !v)
+  %1 = graph.dot_general %x, %x contract [1] x [0] : (!m, !m) -> !m
+  %2 = graph.add %0#0, %1 : !m
+  %3 = graph.exp %2 : !m
+  return %3, %0#1 : !m, !v
+}
+func.func private @body(%i: index, %sum: !m, %numbers: !v, %x: !m) -> (!m, !v) attributes {cleave.mesh = @mesh} {
+  %0 = graph.dot_general %x, %x contract [1] x [0] : (!m, !m) -> !m
+  %1 = graph.add %sum, %0 : !m
+  %2 = graph.iota dim 0 offset %i : !n
+  %3 = graph.convert %2 : !n -> !v
+  %4 = graph.add %numbers, %3 : !v
+  return %1, %4 : !m, !v
+}

@@ -262,7 +262,7 @@ func.func @f(%x: tensor<8xf32>) {
 
 // -----
 
-// expected-error @below {{expected a number, 'coord' or an operator}}
+// expected-error @below {{expected a number, 'coord', 'repetition' or an operator}}
 #bad = #exec.expr<pow>
 
 // -----
@@ -307,4 +307,17 @@ exec.entry @e on @mesh axes [] inputs [] outputs [] states [] {
   // expected-error @below {{needs dropout, seed and step together, or none of them}}
   %e = exec.attention %x, %x, %x, %x : f32 batch 1 sq 2 skv 2 kv_heads 1 groups 1 d 4 dv 4
       scale 0.5 dropout <threshold = 1, site = 7, scale = 1.25 : f64, position = <0>, strides = [64, 64, 64, 64]> stream 0
+}
+
+// -----
+
+// expected-error @below {{expected at least one repetition, found 0}}
+#bad = #exec.expr<repetition 0>
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @main on @mesh axes [] inputs [] outputs [] states [] {
+  // expected-error @below {{attribute 'repetitions' failed to satisfy constraint}}
+  exec.segment repetitions 0
 }

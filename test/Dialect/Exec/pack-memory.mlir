@@ -106,3 +106,37 @@ exec.entry @other_stream on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs 
   %e4 = exec.copy %u to %o stream 0
   %e5 = exec.copy %v to %o stream 0
 }
+
+// -----
+
+// What is there before a segment is there for all its runs: the second run reads it again. What is made
+// and used up in one run shares memory, and so does what comes after.
+// CHECK-LABEL: exec.entry @repeated
+// CHECK-SAME: scratch_bytes = 256
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @repeated on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %i = exec.buffer input 64 at 0
+  %o = exec.buffer output 64 at 0
+  // CHECK: exec.buffer scratch 64 at [[BEFORE:[0-9]+]]
+  // CHECK: exec.buffer scratch 64 at [[SUM:[0-9]+]]
+  // CHECK: exec.buffer scratch 64 at [[A:[0-9]+]]
+  // CHECK: exec.buffer scratch 64 at [[B:[0-9]+]]
+  // CHECK: exec.buffer scratch 64 at [[A]]
+  // CHECK: exec.buffer scratch 128 at
+  %before = exec.buffer scratch 64
+  %sum = exec.buffer scratch 64
+  %a = exec.buffer scratch 64
+  %b = exec.buffer scratch 64
+  %c = exec.buffer scratch 64
+  %after = exec.buffer scratch 128
+  %e0 = exec.copy %i to %before stream 0
+  %e1 = exec.fill %sum : f32 value 0.0 stream 0
+  exec.segment repetitions 3
+  %e2 = exec.copy %before to %a stream 0
+  %e3 = exec.copy %a to %b stream 0
+  %e4 = exec.copy %b to %c stream 0
+  %e5 = exec.gemm %c, %c, %sum : f32 -> f32 batch 1 m 4 n 4 k 4 strides [16, 4, 1], [16, 4, 1], [16, 4, 1] accumulate stream 0
+  exec.segment repetitions 1
+  %e6 = exec.fill %after : f32 value 0.0 stream 0
+  %e7 = exec.copy %sum to %o stream 0
+}

@@ -178,3 +178,51 @@ exec.entry @part_reads on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs []
   // expected-error @+1 {{has a part that writes what another one reads or writes}}
   %e = exec.collective all_reduce %0, %0 to %0, %2 : f32 over 0 outer [1, 1] dim [1, 1] block [1, 1] inner [16, 16] ring_bytes 64.0 stream 1 waits(%b)
 }
+
+// -----
+
+// The second run of a segment finds what the first one left.
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @taken_by_first_run on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  // expected-note @+1 {{the buffer}}
+  %0 = exec.buffer scratch 64 at 0
+  %1 = exec.buffer scratch 64 at 64
+  %2 = exec.buffer scratch 64 at 0
+  %a = exec.fill %0 : f32 value 0.0 stream 0
+  exec.segment repetitions 2
+  // expected-error @+1 {{reads a buffer that was never written, or whose bytes another buffer has taken}}
+  %b = exec.copy %0 to %1 stream 0
+  %c = exec.fill %2 : f32 value 0.0 stream 0
+}
+
+// -----
+
+// Runs and segments wait for one another: nothing races, though no instruction says that it waits.
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @joined on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %0 = exec.buffer scratch 64 at 0
+  %1 = exec.buffer scratch 64 at 64
+  %2 = exec.buffer scratch 64 at 128
+  %a = exec.fill %0 : f32 value 0.0 stream 0
+  exec.segment repetitions 2
+  %b = exec.collective all_reduce %0 to %1 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1
+  exec.segment repetitions 1
+  %c = exec.copy %1 to %2 stream 0
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
+exec.kernel @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {in_place = array<i64: 0>, scalar_max = array<i64>, scalar_min = array<i64>} {
+  %0 = graph.add %a, %b : tensor<16xf32>
+  exec.yield %0 : tensor<16xf32>
+}
+exec.entry @elsewhere on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %0 = exec.buffer scratch 64 at 0
+  %1 = exec.buffer scratch 64 at 64
+  %2 = exec.buffer scratch 64 at 128
+  %a = exec.fill %0 : f32 value 0.0 stream 0
+  %b = exec.fill %1 : f32 value 0.0 stream 0
+  // expected-error @+1 {{has result 0 in a buffer of its own, but the kernel writes it over input 0}}
+  %c = exec.launch @add ins(%0, %1) outs(%2) stream 0
+}

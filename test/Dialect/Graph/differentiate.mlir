@@ -28,10 +28,12 @@ cleave.state @head.bias : tensor<4x4xf32> {checkpoint = "head.bias", checkpoint_
 // ONE-NEXT: return %[[COUNT]]
 // MANY: func.func @prologue(%arg0: tensor<4x2x8xi64> {cleave.input = "labels", cleave.logical = #cleave.logical<["", "batch", "seq"]>})
 // MANY-SAME: -> (tensor<f32> {cleave.state = @step.label_count}, tensor<f32> {cleave.state = @step.loss}, tensor<16x4xf32> {cleave.state = @grad.embed}, tensor<4x4xf32> {cleave.state = @grad.head.bias})
-// MANY: graph.slice %arg0 [0:1, 0:2, 0:8]
-// MANY: graph.slice %arg0 [3:4, 0:2, 0:8]
+// MANY: %[[I:.*]] = graph.repetition count 4
+// MANY: graph.dynamic_slice %arg0, %{{.*}} -> tensor<1x2x8xi64>
 // MANY: %[[LABELS:.*]] = graph.reshape %{{.*}} : tensor<1x2x8xi64> -> tensor<2x8xi64>
 // MANY: graph.slice %[[LABELS]] [0:2, 1:8]
+// MANY: %[[COUNT:.*]] = graph.sum_repetitions %{{.*}} over %[[I]]
+// MANY: return %[[COUNT]]
 
 // ONE: func.func @micro(
 // ONE-SAME: %[[N:[a-z0-9]+]]: tensor<f32> {cleave.state = @step.label_count}) -> (tensor<f32> {cleave.state = @step.loss}, tensor<16x4xf32> {cleave.state = @grad.embed}, tensor<4x4xf32> {cleave.state = @grad.head.bias})

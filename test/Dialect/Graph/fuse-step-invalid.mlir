@@ -47,3 +47,20 @@ module {
   func.func @micro(%x: tensor<4xf32> {cleave.input = "x"}) -> (tensor<4xf32> {cleave.state = @g}) { return %x : tensor<4xf32> }
   func.func @update() { return }
 }
+
+// -----
+
+module {
+  cleave.state @g : tensor<4xf32> {kind = "gradient"}
+  func.func @prologue() -> (tensor<4xf32> {cleave.state = @g}) {
+    %0 = graph.constant dense<0.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  // expected-error @+1 {{result 0 updates the state @g, which it reads, by more than a sum from zero on; only sums go on from one microbatch to the next}}
+  func.func @micro(%g: tensor<4xf32> {cleave.state = @g}, %x: tensor<4xf32> {cleave.input = "x"})
+      -> (tensor<4xf32> {cleave.state = @g}) {
+    %0 = graph.multiply %g, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @update(%g: tensor<4xf32> {cleave.state = @g}) { return }
+}

@@ -89,13 +89,14 @@ TEST(Mesh, CoordinatesAndGroups) {
   EXPECT_FALSE(Mesh::overlap(dp, tp));
 }
 
-StatusOr<int64_t> value(Code code, std::vector<uint32_t> coords = {}) {
+StatusOr<int64_t> value(Code code, std::vector<uint32_t> coords = {}, uint32_t repetitions = 1,
+                        uint32_t repetition = 0) {
   flatbuffers::FlatBufferBuilder builder;
   auto e = expr(std::move(code));
   builder.Finish(fb::Expr::Pack(builder, e.get()));
   const auto &table = *flatbuffers::GetRoot<fb::Expr>(builder.GetBufferPointer());
-  CLEAVE_RETURN_IF_ERROR(checkExpr(table, coords.size()));
-  return evaluate(table, coords);
+  CLEAVE_RETURN_IF_ERROR(checkExpr(table, coords.size(), repetitions));
+  return evaluate(table, coords, repetition);
 }
 
 TEST(Expr, Values) {
@@ -115,6 +116,10 @@ TEST(Expr, Values) {
   EXPECT_EQ(*value({0, INT64_MIN, 0, -1, 8, 0}), 0);
   EXPECT_FALSE(value({0, INT64_MIN, 0, -1, 7, 0}).ok());
   EXPECT_FALSE(value({0, INT64_MAX, 0, 1, 2, 0}).ok());
+  EXPECT_FALSE(value({10, 0}).ok());
+  // The repetition's number, twice 2 and the coordinate; of as many as the segment has.
+  EXPECT_EQ(*value({9, 3, 0, 2, 4, 0, 1, 0, 2, 0}, {5}, 3, 2), 9);
+  EXPECT_FALSE(value({9, 3}, {}, 4).ok());
   EXPECT_FALSE(value({9, 0}).ok());
   Code deep;
   for (int i = 0; i < 100; ++i)

@@ -7,6 +7,7 @@
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Cleave/Transforms/Passes.h"
+#include "cleave/Dialect/Graph/IR/Repetitions.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -16,6 +17,79 @@ namespace cleave {
 #define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
 #include "cleave/Dialect/Cleave/Transforms/Passes.h.inc"
 } // namespace cleave
+
+namespace {
+
+/// A sum that goes on over repetitions needs not wait for what a collective adds to it: that is
+/// added when the next run of ops of one block and instance is over.
+class DelayedAdditions {
+public:
+  explicit DelayedAdditions(Block &block);
+  void run();
+
+private:
+  struct Addition {
+    graph::AddOp op;
+    unsigned run; ///< in which it could be made
+  };
+  bool isUsedBy(Operation *op) const {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return llvm::any_of(waiting, [&](const Addition &addition) {
+        return graph::AddOp(addition.op) == operand.getDefiningOp();
+      });
+    });
+  }
+
+  std::vector<Operation *> ops;
+  llvm::DenseMap<Operation *, SmallVector<graph::AddOp, 1>> additionsOf; ///< by what is sent
+  std::vector<Addition> waiting;
+};
+
+} // namespace
+
+DelayedAdditions::DelayedAdditions(Block &block) {
+  for (Operation &op : block) {
+    auto add = dyn_cast<graph::AddOp>(op);
+    Operation *collective = add ? add.getRhs().getDefiningOp() : nullptr;
+    if (!isa_and_present<ReduceScatterOp, AllReduceOp>(collective) || !collective->hasOneUse() ||
+        collective->hasAttr(kBucketAttr) || !graph::isRunningSum(add.getLhs())) {
+      ops.push_back(&op);
+      continue;
+    }
+    // The collective may stand as late as its use.
+    Operation *source = collective->getOperand(0).getDefiningOp();
+    Operation *sum = add.getLhs().getDefiningOp();
+    if (!source || (sum && !sum->isBeforeInBlock(source))) {
+      ops.push_back(&op);
+      continue;
+    }
+    collective->moveAfter(source);
+    additionsOf[source].push_back(add);
+  }
+}
+
+void DelayedAdditions::run() {
+  using Tag = std::pair<Attribute, Attribute>;
+  Tag current;
+  unsigned number = 0;
+  for (Operation *op : ops) {
+    bool isEnd = op->hasTrait<OpTrait::IsTerminator>() || isUsedBy(op);
+    if (isWork(op)) {
+      Tag tag{op->getDiscardableAttr(CleaveDialect::kBlockAttr),
+              op->getDiscardableAttr(CleaveDialect::kInstanceAttr)};
+      number += tag != current;
+      current = tag;
+    }
+    llvm::erase_if(waiting, [&](const Addition &addition) {
+      if (!isEnd && addition.run + 2 > number)
+        return false;
+      graph::AddOp(addition.op)->moveBefore(op);
+      return true;
+    });
+    for (graph::AddOp add : additionsOf.lookup(op))
+      waiting.push_back({add, number});
+  }
+}
 
 /// The start of a collective: the same op with `_start` to its name, and a token.
 static Operation *createStart(OpBuilder &b, CollectiveOpInterface op) {
@@ -38,8 +112,11 @@ public:
   Overlap(Block &block, const OverlapCollectivesPassOptions &options)
       : prefetch(std::max<int64_t>(options.prefetch, 0)), prefetchBytes(options.prefetchBytes),
         operandBytes(options.operandBytes), ops(opsOf(block)), segments(ops) {
-    for (auto [position, op] : llvm::enumerate(ops))
+    for (auto [position, op] : llvm::enumerate(ops)) {
       positions[op] = position;
+      if (isa<graph::RepeatOp>(op))
+        barriers.push_back(position);
+    }
     workBefore.push_back(0);
     for (Operation *op : ops)
       workBefore.push_back(workBefore.back() + isWork(op));
@@ -82,6 +159,8 @@ private:
   int64_t prefetch, prefetchBytes, operandBytes;
   SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, size_t> positions;
+  /// Repeated functions, in order: when one begins, everything before has completed.
+  SmallVector<size_t> barriers;
   /// What the first work of a run waits for comes before what is fetched ahead.
   Segments segments;
   std::vector<size_t> workBefore;
@@ -116,6 +195,9 @@ size_t Overlap::earliestStart(const Plan &plan) const {
     ready = std::max(ready, readyAt(op.getTensorOperand()));
     use = std::min(use, firstUse(op.getTensorResult()));
   }
+  auto *barrier = llvm::lower_bound(barriers, positions.lookup(plan.members.front()));
+  if (barrier != barriers.begin())
+    ready = std::max(ready, *std::prev(barrier) + 1);
   if (!plan.isEarly)
     return ready;
   size_t segment = segments.of[use];
@@ -165,6 +247,8 @@ void Overlap::planDones() {
           at = plans[other->second].start;
         plan.done = std::min(plan.done, at);
       }
+    if (auto *barrier = llvm::lower_bound(barriers, plan.start); barrier != barriers.end())
+      plan.done = std::min(plan.done, *barrier);
   }
 }
 
@@ -273,8 +357,10 @@ struct OverlapCollectivesPass : cleave::impl::OverlapCollectivesPassBase<Overlap
     options.prefetch = prefetch;
     options.prefetchBytes = prefetchBytes;
     options.operandBytes = operandBytes;
-    for (Block &block : function.getBody())
+    for (Block &block : function.getBody()) {
+      DelayedAdditions(block).run();
       numSplit += Overlap(block, options).run();
+    }
   }
 };
 

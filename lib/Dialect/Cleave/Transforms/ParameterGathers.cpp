@@ -4,6 +4,7 @@
 #include "ParameterGathers.h"
 
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
+#include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -57,8 +58,10 @@ private:
     OpOperand *operand;
     Operation *user;
     unsigned half;
+    bool isRepeated;
   };
-  void noteUse(OpOperand &operand, Operation *user);
+  void noteUse(OpOperand &operand, Operation *user, bool isRepeated);
+  bool noteRepetition(Operation *op);
   void findUses();
   void gather(unsigned parameter);
   void gatherFirst(const ParameterGather &parameter, ArrayRef<Use> group);
@@ -70,6 +73,7 @@ private:
   llvm::DenseMap<Value, unsigned> parameterOf; ///< of parameters and views of them
   std::vector<SmallVector<Use, 4>> uses;       ///< of each parameter, in order
   SmallVector<Operation *> views;
+  llvm::DenseSet<Value> repeated; ///< values that differ from repetition to repetition
   unsigned half = 0;
   bool isBackward = false;
   int64_t numConstraints = 0;
@@ -78,7 +82,7 @@ private:
 } // namespace
 
 /// Halves are told apart by who uses parameters: forward, backward, forward of the next microbatch.
-void ParameterGatherer::noteUse(OpOperand &operand, Operation *user) {
+void ParameterGatherer::noteUse(OpOperand &operand, Operation *user, bool isRepeated) {
   auto parameter = parameterOf.find(operand.get());
   if (parameter == parameterOf.end())
     return;
@@ -86,7 +90,18 @@ void ParameterGatherer::noteUse(OpOperand &operand, Operation *user) {
     isBackward = !isBackward;
     ++half;
   }
-  uses[parameter->second].push_back({&operand, user, half});
+  uses[parameter->second].push_back({&operand, user, half, isRepeated});
+}
+
+/// True if the op is done for each repetition.
+bool ParameterGatherer::noteRepetition(Operation *op) {
+  bool isRepeated =
+      isa<graph::RepetitionOp>(op) ||
+      (!isa<graph::SumRepetitionsOp>(op) &&
+       llvm::any_of(op->getOperands(), [&](Value value) { return repeated.contains(value); }));
+  if (isRepeated)
+    repeated.insert(op->result_begin(), op->result_end());
+  return isRepeated;
 }
 
 void ParameterGatherer::findUses() {
@@ -95,6 +110,7 @@ void ParameterGatherer::findUses() {
   uses.resize(gathers.size());
   unsigned lastBackward = 0;
   for (Operation &op : block) {
+    bool isRepeated = noteRepetition(&op);
     if (isView(&op)) {
       if (auto parameter = parameterOf.find(op.getOperand(0)); parameter != parameterOf.end()) {
         unsigned index = parameter->second;
@@ -105,7 +121,7 @@ void ParameterGatherer::findUses() {
     }
     op.walk([&](Operation *inner) {
       for (OpOperand &operand : inner->getOpOperands())
-        noteUse(operand, &op);
+        noteUse(operand, &op, isRepeated);
     });
     if (isBackward)
       lastBackward = half;
@@ -173,16 +189,22 @@ void ParameterGatherer::gather(unsigned index) {
   while (!rest.empty()) {
     // A half that begins where the one before ended uses what is there.
     size_t size = 1;
-    while (size < rest.size() && (!parameter.again || rest[size].half == rest[size - 1].half ||
-                                  !runs.areApart(rest[size - 1].user, rest[size].user)))
+    auto goesOn = [&](const Use &before, const Use &use) {
+      return before.isRepeated == use.isRepeated &&
+             (before.half == use.half || !runs.areApart(before.user, use.user));
+    };
+    while (size < rest.size() && (!parameter.again || goesOn(rest[size - 1], rest[size])))
       ++size;
     groups.push_back(rest.take_front(size));
     rest = rest.drop_front(size);
   }
-  // Later groups first: their views are found while they still are of what is stored.
-  for (ArrayRef<Use> group : llvm::reverse(ArrayRef(groups).drop_front()))
+  // Later groups first: their views are found while they still are of what is stored. Of what is
+  // repeated, the first is a later one in all repetitions but one.
+  bool startsRepeated = parameter.again && groups.front().front().isRepeated;
+  for (ArrayRef<Use> group : llvm::reverse(ArrayRef(groups).drop_front(startsRepeated ? 0 : 1)))
     gatherAgain(parameter, group);
-  gatherFirst(parameter, groups.front());
+  if (!startsRepeated)
+    gatherFirst(parameter, groups.front());
 }
 
 int64_t ParameterGatherer::run() {

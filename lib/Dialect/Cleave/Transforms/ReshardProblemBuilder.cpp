@@ -5,6 +5,7 @@
 
 #include "cleave/Dialect/Cleave/IR/SourceName.h"
 #include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
+#include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -61,6 +62,24 @@ void ReshardProblemBuilder::redirect() {
 ShardingAttr ReshardProblemBuilder::plannedSharding(Value value) const {
   auto other = redirected.find(value);
   return other == redirected.end() ? getSharding(value) : other->second;
+}
+
+/// How often an op is done: what depends on the number of a repetition, for each of them.
+int64_t ReshardProblemBuilder::runsOf(Operation *op) {
+  if (isa<graph::SumRepetitionsOp>(op))
+    return 1;
+  int64_t runs = 1;
+  if (auto repetition = dyn_cast<graph::RepetitionOp>(op))
+    runs = repetition.getCount();
+  for (Value operand : op->getOperands()) {
+    auto number = numbers.find(operand);
+    runs = std::max(runs, number == numbers.end() ? indexRuns.lookup(operand)
+                                                  : problem.values[number->second].runs);
+  }
+  for (Value result : op->getResults())
+    if (runs > 1 && result.getType().isIndex())
+      indexRuns[result] = runs;
+  return runs;
 }
 
 FailureOr<uint32_t> ReshardProblemBuilder::addValue(Value value, ShardingAttr sharding) {
@@ -206,6 +225,7 @@ LogicalResult ReshardProblemBuilder::addOp(Operation *op) {
     entry.operands.push_back(number == numbers.end() ? kNoValue : number->second);
   }
   bool anyTensor = llvm::any_of(entry.operands, [](uint32_t n) { return n != kNoValue; });
+  int64_t runs = runsOf(op);
   for (Value result : op->getResults()) {
     if (!isa<RankedTensorType>(result.getType())) {
       if (anyTensor)
@@ -220,6 +240,7 @@ LogicalResult ReshardProblemBuilder::addOp(Operation *op) {
     if (given && !given.getUnreducedAxes().empty())
       return op->emitError() << describeOp(op) << " is given a sharding with unreduced axes; only "
                              << "this pass decides where values stay partial, remove them";
+    problem.values[*number].runs = runs;
     entry.results.push_back(*number);
     anyTensor = true;
   }
@@ -247,6 +268,7 @@ LogicalResult ReshardProblemBuilder::addFixed(Operation *op) {
     return failure();
   Layout layout = isa<CollectiveOpInterface>(op) ? problem.values[number].planned
                                                  : problem.values[*resultNumber].planned;
+  problem.values[*resultNumber].runs = problem.values[number].runs;
   if (op->hasAttr(kAgainAttr))
     again.insert(*resultNumber);
   bool passes = isa<ShardingConstraintOp>(op) && op->hasAttr(kBackwardAttr);

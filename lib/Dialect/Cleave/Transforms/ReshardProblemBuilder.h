@@ -41,6 +41,7 @@ private:
   mlir::LogicalResult addOp(mlir::Operation *op);
   mlir::LogicalResult addFixed(mlir::Operation *op);
   mlir::LogicalResult addReturn(mlir::func::ReturnOp op);
+  int64_t runsOf(mlir::Operation *op);
   mlir::FailureOr<uint32_t> addValue(mlir::Value value, ShardingAttr sharding);
   ShardingAttr plannedSharding(mlir::Value value) const;
   void redirect();
@@ -55,6 +56,7 @@ private:
   /// Values that are planned otherwise than propagation has it.
   llvm::DenseMap<mlir::Value, ShardingAttr> redirected;
   llvm::DenseMap<ShardingAttr, Layout> layouts;
+  llvm::DenseMap<mlir::Value, int64_t> indexRuns; ///< of numbers that repetitions change
   llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 1>> classBuckets;
 };
 

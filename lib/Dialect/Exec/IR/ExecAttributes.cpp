@@ -40,15 +40,15 @@ Attribute ExprAttr::parse(AsmParser &parser, Type) {
     SMLoc location = parser.getCurrentLocation();
     if (parser.parseKeyword(&keyword))
       return failure();
-    if (keyword == "coord") {
+    if (keyword == "coord" || keyword == "repetition") {
       if (parser.parseInteger(number))
         return failure();
-      code.append({Coord, number});
+      code.append({keyword == "coord" ? Coord : Repetition, number});
       return success();
     }
     const auto *found = llvm::find(kOperators, keyword);
     if (found == std::end(kOperators))
-      return parser.emitError(location, "expected a number, 'coord' or an operator");
+      return parser.emitError(location, "expected a number, 'coord', 'repetition' or an operator");
     code.append({Add + (found - kOperators), 0});
     return success();
   };
@@ -67,10 +67,17 @@ void ExprAttr::print(AsmPrinter &printer) const {
       printer << code[i + 1];
     else if (code[i] == Coord)
       printer << "coord " << code[i + 1];
+    else if (code[i] == Repetition)
+      printer << "repetition " << code[i + 1];
     else
       printer << kOperators[code[i] - Add];
   }
   printer << ">";
+}
+
+/// A number, not an operator on numbers.
+static bool isLeaf(int64_t opcode) {
+  return opcode == ExprAttr::Const || opcode == ExprAttr::Coord || opcode == ExprAttr::Repetition;
 }
 
 LogicalResult ExprAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -79,11 +86,13 @@ LogicalResult ExprAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "code is made of pairs";
   int64_t depth = 0;
   for (size_t i = 0; i < code.size(); i += 2) {
-    if (code[i] < Const || code[i] > Rem)
+    if (code[i] < Const || code[i] > Repetition)
       return emitError() << "no operator has number " << code[i];
     if (code[i] == Coord && code[i + 1] < 0)
       return emitError() << "the number of an axis list is negative";
-    depth += code[i] <= Coord ? 1 : -1;
+    if (code[i] == Repetition && code[i + 1] < 1)
+      return emitError() << "expected at least one repetition, found " << code[i + 1];
+    depth += isLeaf(code[i]) ? 1 : -1;
     if (depth < 1)
       return emitError() << "an operator lacks operands";
   }
@@ -128,7 +137,7 @@ static std::optional<int64_t> apply(int64_t opcode, int64_t a, int64_t b) {
   }
 }
 
-std::optional<int64_t> ExprAttr::evaluate(ArrayRef<int64_t> coordinates) {
+std::optional<int64_t> ExprAttr::evaluate(ArrayRef<int64_t> coordinates, int64_t repetition) {
   SmallVector<int64_t> stack;
   ArrayRef<int64_t> code = getCode();
   for (size_t i = 0; i < code.size(); i += 2) {
@@ -138,6 +147,8 @@ std::optional<int64_t> ExprAttr::evaluate(ArrayRef<int64_t> coordinates) {
       if (code[i + 1] >= static_cast<int64_t>(coordinates.size()))
         return std::nullopt;
       stack.push_back(coordinates[code[i + 1]]);
+    } else if (code[i] == Repetition) {
+      stack.push_back(repetition);
     } else {
       int64_t b = stack.pop_back_val(), a = stack.pop_back_val();
       std::optional<int64_t> value = apply(code[i], a, b);
@@ -162,6 +173,10 @@ std::optional<std::pair<int64_t, int64_t>> ExprAttr::bounds(ArrayRef<int64_t> si
       if (code[i + 1] >= static_cast<int64_t>(sizes.size()))
         return std::nullopt;
       stack.push_back({0, sizes[code[i + 1]] - 1});
+      continue;
+    }
+    if (code[i] == Repetition) {
+      stack.push_back({0, code[i + 1] - 1});
       continue;
     }
     Interval b = stack.pop_back_val(), a = stack.pop_back_val();

@@ -43,7 +43,7 @@ SmallVector<InstructionOpInterface> EntryOp::getInstructions() {
 
 LogicalResult EntryOp::verify() {
   for (Operation &op : getBody().front())
-    if (!isa<InstructionOpInterface, BufferOp, ViewOp>(op))
+    if (!isa<InstructionOpInterface, BufferOp, ViewOp, SegmentOp>(op))
       return op.emitOpError("may not stand in an exec.entry, which holds buffers and instructions");
   return success();
 }

@@ -25,38 +25,58 @@ Place cleave::exec::placeOf(Value buffer) {
           bytes < 0 ? int64_t(root.getBytes()) : bytes};
 }
 
-HappensBefore::HappensBefore(EntryOp entry) {
-  for (Operation &op : entry.getBody().front())
-    if (auto instruction = dyn_cast<InstructionOpInterface>(op)) {
-      positions_[&op] = instructions_.size();
-      instructions_.push_back(instruction);
-    }
-  clock_.resize(instructions_.size());
-  std::array<int64_t, kStreams> last;
-  last.fill(-1);
-  std::array<std::array<int64_t, kStreams>, kStreams> streamClock;
-  for (auto &clock : streamClock)
-    clock.fill(-1);
-  for (auto [position, instruction] : llvm::enumerate(instructions_)) {
-    int64_t stream = std::min<int64_t>(instruction.getStream(), kStreams - 1);
-    streams_.push_back(stream);
-    // What the stream knew when its previous instruction started, that instruction itself, and what
-    // the waits bring.
-    auto &clock = clock_[position];
-    clock = streamClock[stream];
-    clock[stream] = last[stream];
-    for (Value event : instruction.getWaits()) {
-      auto found = positions_.find(event.getDefiningOp());
-      if (found == positions_.end())
-        continue;
-      int64_t other = found->second;
-      for (int64_t s = 0; s < kStreams; ++s)
-        clock[s] = std::max(clock[s], clock_[other][s]);
-      clock[streams_[other]] = std::max(clock[streams_[other]], other);
-    }
-    streamClock[stream] = clock;
-    last[stream] = position;
+void HappensBefore::add(InstructionOpInterface instruction) {
+  int64_t position = instructions_.size();
+  positions_[instruction] = position;
+  instructions_.push_back(instruction);
+  int64_t stream = std::min<int64_t>(instruction.getStream(), kStreams - 1);
+  streams_.push_back(stream);
+  // What the stream knew when its previous instruction started, that instruction itself, and what
+  // the waits bring.
+  Clock clock = streamClock_[stream];
+  clock[stream] = last_[stream];
+  for (Value event : instruction.getWaits()) {
+    auto found = positions_.find(event.getDefiningOp());
+    if (found == positions_.end())
+      continue;
+    int64_t other = found->second;
+    for (int64_t s = 0; s < kStreams; ++s)
+      clock[s] = std::max(clock[s], clock_[other][s]);
+    clock[streams_[other]] = std::max(clock[streams_[other]], other);
   }
+  clock_.push_back(clock);
+  streamClock_[stream] = clock;
+  last_[stream] = position;
+}
+
+/// What follows knows that everything before has completed.
+void HappensBefore::join() { streamClock_.fill(last_); }
+
+HappensBefore::HappensBefore(EntryOp entry, bool repeated) {
+  last_.fill(-1);
+  streamClock_.fill(last_);
+  SmallVector<InstructionOpInterface> segment;
+  int64_t repetitions = 1;
+  auto addSegment = [&] {
+    int64_t begin = instructions_.size();
+    for (int64_t i = 0, times = repeated && repetitions > 1 ? 2 : 1; i < times; ++i) {
+      join();
+      for (InstructionOpInterface instruction : segment)
+        add(instruction);
+    }
+    if (repetitions > 1)
+      repetitions_.push_back({begin, instructions_.size()});
+    segment.clear();
+  };
+  for (Operation &op : entry.getBody().front()) {
+    if (auto instruction = dyn_cast<InstructionOpInterface>(op))
+      segment.push_back(instruction);
+    if (auto next = dyn_cast<SegmentOp>(op)) {
+      addSegment();
+      repetitions = next.getRepetitions();
+    }
+  }
+  addSegment();
 }
 
 Lifetimes::Lifetimes(EntryOp entry) {
@@ -98,6 +118,20 @@ Lifetimes::Lifetimes(EntryOp entry) {
     for (Value buffer : instruction.getWrites())
       touch(buffer);
   }
+  // What is there before a repetition is there for all its runs.
+  for (auto [begin, end] : order.repetitions())
+    for (int64_t position = begin; position < end; ++position) {
+      auto keep = [&, begin = begin, end = end](Value buffer) {
+        Range &range = ranges_.find(rootOf(buffer))->second;
+        if (range.begin < 2 * begin)
+          range.end = std::max(range.end, 2 * end);
+      };
+      InstructionOpInterface instruction = order.instructions()[position];
+      for (Value buffer : instruction.getReads())
+        keep(buffer);
+      for (Value buffer : instruction.getWrites())
+        keep(buffer);
+    }
 }
 
 std::optional<Lifetimes::Range> Lifetimes::of(BufferOp buffer) const {

@@ -34,7 +34,8 @@ using RangeMap = std::map<int64_t, Use>;
 
 class EntryProof {
 public:
-  explicit EntryProof(EntryOp entry) : entry_(entry), order_(entry) {}
+  EntryProof(EntryOp entry, SymbolTable &symbols)
+      : entry_(entry), symbols_(symbols), order_(entry, /*repeated=*/true) {}
 
   LogicalResult run() {
     for (BufferOp buffer : entry_.getOps<BufferOp>()) {
@@ -62,6 +63,9 @@ public:
           lastCollective = position;
         }
       }
+      if (auto launch = dyn_cast<LaunchOp>(instruction.getOperation()))
+        if (failed(checkOverwritten(launch)))
+          return failure();
       for (Value buffer : instruction.getReads())
         if (failed(read(buffer, position)))
           return failure();
@@ -210,6 +214,23 @@ private:
     return success();
   }
 
+  /// Kernels that write results over inputs get no other buffers for them.
+  LogicalResult checkOverwritten(LaunchOp op) {
+    auto kernel = symbols_.lookup<KernelOp>(op.getKernel());
+    if (!kernel)
+      return op.emitOpError("runs the kernel ") << op.getKernelAttr() << ", which is not declared";
+    if (!kernel.getInPlace())
+      return success();
+    for (auto [result, buffer] : llvm::enumerate(op.getOutputs())) {
+      int64_t input = kernel.getOverwrittenInput(result);
+      if (input >= 0 && buffer != op.getInputs()[input])
+        return op.emitOpError("has result ")
+               << result << " in a buffer of its own, but the kernel writes it over input "
+               << input;
+    }
+    return success();
+  }
+
   LogicalResult checkGeometry(CollectiveOp op) {
     const Mesh *mesh = findMesh(entry_, entry_.getMeshAttr());
     if (!mesh)
@@ -275,14 +296,16 @@ private:
   }
 
   EntryOp entry_;
+  SymbolTable &symbols_;
   HappensBefore order_;
   RangeMap regions_[7];
 };
 
 struct VerifyExecPass : cleave::impl::CleaveVerifyExecPassBase<VerifyExecPass> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (failed(EntryProof(entry).run()))
+      if (failed(EntryProof(entry, symbols).run()))
         return signalPassFailure();
     markAllAnalysesPreserved();
   }

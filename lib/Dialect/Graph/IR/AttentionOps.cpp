@@ -316,9 +316,11 @@ template <typename Op> void removeDropoutOf(Op op) {
   op.removeDropoutAttr();
 }
 
-template <typename Op> void setMicrobatchOf(Op op, int64_t index, int64_t count) {
+template <typename Op>
+void setMicrobatchOf(Op op, OpBuilder &builder, OpFoldResult index, int64_t count) {
   if (DropoutAttr dropout = op.getDropoutAttr())
-    op.setDropoutAttr(dropout.ofMicrobatch(index, count, dropoutStrides(op)));
+    op.setDropoutAttr(dropoutOfMicrobatch(builder, op.getLoc(), dropout, dropoutStrides(op), index,
+                                          count, op.getDropoutOffsetMutable()));
 }
 } // namespace
 
@@ -330,11 +332,11 @@ void AttentionGradOp::setSeedAndStep(Value seed, Value step) {
 }
 void AttentionOp::removeRandomness() { removeDropoutOf(*this); }
 void AttentionGradOp::removeRandomness() { removeDropoutOf(*this); }
-void AttentionOp::setMicrobatch(int64_t index, int64_t count) {
-  setMicrobatchOf(*this, index, count);
+void AttentionOp::setMicrobatch(OpBuilder &builder, OpFoldResult index, int64_t count) {
+  setMicrobatchOf(*this, builder, index, count);
 }
-void AttentionGradOp::setMicrobatch(int64_t index, int64_t count) {
-  setMicrobatchOf(*this, index, count);
+void AttentionGradOp::setMicrobatch(OpBuilder &builder, OpFoldResult index, int64_t count) {
+  setMicrobatchOf(*this, builder, index, count);
 }
 
 //===----------------------------------------------------------------------===//

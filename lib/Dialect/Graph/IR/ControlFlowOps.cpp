@@ -1,9 +1,10 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops with regions.
+// Ops with regions, and repetitions.
 
 #include "Assembly.h"
+#include "ShardingRules.h"
 #include "Verification.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 
@@ -137,4 +138,46 @@ void IfOp::getSuccessorRegions(RegionBranchPoint point, SmallVectorImpl<RegionSu
     return;
   }
   regions.emplace_back(getOperation(), getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// SumRepetitionsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SumRepetitionsOp::verify() {
+  if (getOver().getDefiningOp<RepetitionOp>())
+    return success();
+  return emitOpError() << "expected the result of a graph.repetition to sum over, found another "
+                          "number";
+}
+
+FactorRule SumRepetitionsOp::getShardingRule() {
+  RuleBuilder builder(*this);
+  for (unsigned d = 0; d < builder.rule.results[0].size(); ++d)
+    builder.pass(0, d, 0, d);
+  builder.rule.separatelyLinear = 0b1;
+  return builder.rule;
+}
+
+//===----------------------------------------------------------------------===//
+// RepeatOp
+//===----------------------------------------------------------------------===//
+
+FunctionOpInterface RepeatOp::getFunction() {
+  return SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(*this, getCalleeAttr());
+}
+
+LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getCalleeAttr());
+  if (!function || function.isExternal())
+    return emitOpError() << "expected a function with a body named " << getCalleeAttr()
+                         << ", found none";
+  SmallVector<Type> arguments{IndexType::get(getContext())};
+  llvm::append_range(arguments, getResultTypes());
+  llvm::append_range(arguments, getOperandTypes());
+  auto expected = FunctionType::get(getContext(), arguments, getResultTypes());
+  if (function.getFunctionType() == expected)
+    return success();
+  return emitOpError() << "expected " << getCalleeAttr() << " to be of type " << expected
+                       << ", found " << function.getFunctionType();
 }

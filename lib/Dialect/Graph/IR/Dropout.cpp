@@ -29,6 +29,24 @@ Value graph::localPositionOffset(OpBuilder &builder, Location loc, Value offset,
   return offset;
 }
 
+DropoutAttr graph::dropoutOfMicrobatch(OpBuilder &builder, Location loc, DropoutAttr dropout,
+                                       ArrayRef<int64_t> strides, OpFoldResult index, int64_t count,
+                                       MutableOperandRange offset) {
+  if (strides.empty())
+    return dropout;
+  SmallVector<int64_t> dealt(strides);
+  dealt[0] *= count;
+  if (auto number = dyn_cast<Attribute>(index))
+    return dropout.withPositions(
+        dropout.getStart() + cast<IntegerAttr>(number).getInt() * strides[0], dealt);
+  Value stride = arith::ConstantIndexOp::create(builder, loc, strides[0]);
+  Value first = arith::MulIOp::create(builder, loc, cast<Value>(index), stride);
+  if (!offset.empty())
+    first = arith::AddIOp::create(builder, loc, offset[0].get(), first);
+  offset.assign(first);
+  return dropout.withPositions(dropout.getStart(), dealt);
+}
+
 LogicalResult graph::verifySeedAndStep(Operation *op, Value seed, Value step) {
   if (bool(seed) != bool(step))
     return op->emitOpError() << "has a " << (seed ? "seed" : "step") << " and no "

@@ -19,6 +19,12 @@ mlir::Value localPositionOffset(mlir::OpBuilder &builder, mlir::Location loc, ml
                                 llvm::ArrayRef<int64_t> strides, const Layout &layout,
                                 llvm::ArrayRef<int64_t> localShape, const PartitionInfo &info);
 
+/// What is dropped in one of `count` microbatches, whose rows are dealt in turn. Where `index` is a
+/// value, the place of its first row goes to `offset`, which is added to.
+DropoutAttr dropoutOfMicrobatch(mlir::OpBuilder &builder, mlir::Location loc, DropoutAttr dropout,
+                                llvm::ArrayRef<int64_t> strides, mlir::OpFoldResult index,
+                                int64_t count, mlir::MutableOperandRange offset);
+
 /// Checks that seed and step come together.
 llvm::LogicalResult verifySeedAndStep(mlir::Operation *op, mlir::Value seed, mlir::Value step);
 

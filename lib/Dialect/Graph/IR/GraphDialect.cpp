@@ -187,12 +187,3 @@ double DropoutAttr::getScale() const { return 1.0 / (1.0 - getRate().convertToDo
 DropoutAttr DropoutAttr::withPositions(int64_t start, ArrayRef<int64_t> strides) const {
   return DropoutAttr::get(getContext(), getRate(), getSite(), start, strides);
 }
-
-DropoutAttr DropoutAttr::ofMicrobatch(int64_t index, int64_t count,
-                                      ArrayRef<int64_t> strides) const {
-  SmallVector<int64_t> dealt(strides);
-  if (dealt.empty())
-    return *this;
-  dealt[0] *= count;
-  return withPositions(getStart() + index * strides[0], dealt);
-}

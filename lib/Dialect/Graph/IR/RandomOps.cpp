@@ -177,8 +177,9 @@ void DropoutOp::removeRandomness() {
   erase();
 }
 
-void DropoutOp::setMicrobatch(int64_t index, int64_t count) {
-  setDropoutAttr(getDropout().ofMicrobatch(index, count, getPositionStrides()));
+void DropoutOp::setMicrobatch(OpBuilder &builder, OpFoldResult index, int64_t count) {
+  setDropoutAttr(dropoutOfMicrobatch(builder, getLoc(), getDropout(), getPositionStrides(), index,
+                                     count, getOffsetMutable()));
 }
 
 FailureOr<SmallVector<Value>> DropoutOp::decompose(OpBuilder &builder) {

@@ -1,12 +1,15 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// cleave-fuse-step: prologue, the microbatches and update as one entry.
+// cleave-fuse-step: prologue, the microbatches and update as one entry. All microbatches but the
+// last are one body that is repeated.
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
+#include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "cleave/Dialect/Graph/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -37,9 +40,12 @@ public:
 private:
   LogicalResult collect();
   LogicalResult collectArguments(func::FuncOp function);
-  LogicalResult inlineCall(func::FuncOp function, int64_t microbatch);
+  /// `microbatch`: its number, a value where it is repeated; null outside of microbatches.
+  LogicalResult inlineCall(func::FuncOp function, OpFoldResult microbatch);
+  LogicalResult assignResults(func::FuncOp function, IRMapping &mapping, Value repetition);
   FailureOr<Value> inputOf(func::FuncOp function, BlockArgument argument, StringAttr name,
-                           int64_t microbatch);
+                           OpFoldResult microbatch);
+  Value microbatchOf(Value view, OpFoldResult microbatch);
   Value viewed(StringAttr name);
   Value *sharedConversion(Operation &op, const IRMapping &mapping);
 
@@ -136,8 +142,27 @@ Value StepFusion::viewed(StringAttr name) {
   return view;
 }
 
+/// The rows [B / microbatches, 1, ...] of one microbatch.
+Value StepFusion::microbatchOf(Value view, OpFoldResult microbatch) {
+  auto type = cast<RankedTensorType>(view.getType());
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()),
+      strides(type.getRank(), 1);
+  if (auto number = dyn_cast<Attribute>(microbatch)) {
+    starts[1] = cast<IntegerAttr>(number).getInt();
+    limits[1] = starts[1] + 1;
+    return graph::SliceOp::create(builder, view.getLoc(), view, starts, limits, strides);
+  }
+  graph::PrimitiveBuilder b(builder, view.getLoc());
+  Value zero = b.splat({}, builder.getI64Type(), 0.0);
+  SmallVector<Value> positions(type.getRank(), zero);
+  Value number = b.iota({1}, builder.getI64Type(), 0, cast<Value>(microbatch));
+  positions[1] = b.make<graph::ReshapeOp>(number, ArrayRef<int64_t>{});
+  limits[1] = 1;
+  return b.make<graph::DynamicSliceOp>(view, positions, ArrayRef<int64_t>(limits));
+}
+
 FailureOr<Value> StepFusion::inputOf(func::FuncOp function, BlockArgument argument, StringAttr name,
-                                     int64_t microbatch) {
+                                     OpFoldResult microbatch) {
   Value whole = values.lookup(name);
   if (whole.getType() == argument.getType())
     return whole;
@@ -146,19 +171,13 @@ FailureOr<Value> StepFusion::inputOf(func::FuncOp function, BlockArgument argume
   SmallVector<int64_t> rows(wholeType.getShape());
   if (!rows.empty())
     rows[0] /= microbatches;
-  if (microbatch >= 0 && type.getShape() == ArrayRef(rows)) {
-    Value view = viewed(name);
-    auto viewType = cast<RankedTensorType>(view.getType());
-    SmallVector<int64_t> starts(viewType.getRank(), 0), limits(viewType.getShape()),
-        strides(viewType.getRank(), 1);
-    starts[1] = microbatch;
-    limits[1] = microbatch + 1;
-    Value slice = graph::SliceOp::create(builder, argument.getLoc(), view, starts, limits, strides);
+  if (microbatch && type.getShape() == ArrayRef(rows)) {
+    Value slice = microbatchOf(viewed(name), microbatch);
     return Value(graph::ReshapeOp::create(builder, argument.getLoc(), type, slice));
   }
   SmallVector<int64_t> stacked(rows);
   stacked.insert(stacked.begin(), microbatches);
-  if (microbatch < 0 && type.getShape() == ArrayRef(stacked)) {
+  if (!microbatch && type.getShape() == ArrayRef(stacked)) {
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
     std::swap(order[0], order[1]);
     return Value(graph::TransposeOp::create(builder, argument.getLoc(), viewed(name), order));
@@ -177,20 +196,23 @@ Value *StepFusion::sharedConversion(Operation &op, const IRMapping &mapping) {
   return &conversions[{operand, op.getResult(0).getType()}];
 }
 
+static bool isZero(Value value) {
+  auto start = value.getDefiningOp<graph::ConstantOp>();
+  auto elements = start ? dyn_cast<DenseElementsAttr>(start.getValue()) : DenseElementsAttr();
+  return elements && elements.isSplat() && isa<FloatType>(elements.getElementType()) &&
+         elements.getSplatValue<APFloat>().isZero();
+}
+
 /// What an accumulator's first sum adds to zero; null for other ops.
 static Value addendOfZero(Operation &op, const IRMapping &mapping) {
   auto add = dyn_cast<graph::AddOp>(op);
-  if (!add || !isa<BlockArgument>(add.getLhs()))
-    return {};
-  auto start = mapping.lookupOrDefault(Value(add.getLhs())).getDefiningOp<graph::ConstantOp>();
-  auto elements = start ? dyn_cast<DenseElementsAttr>(start.getValue()) : DenseElementsAttr();
-  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()) ||
-      !elements.getSplatValue<APFloat>().isZero())
+  if (!add || !isa<BlockArgument>(add.getLhs()) || !isZero(mapping.lookupOrDefault(add.getLhs())))
     return {};
   return mapping.lookup(Value(add.getRhs()));
 }
 
-LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) {
+LogicalResult StepFusion::inlineCall(func::FuncOp function, OpFoldResult microbatch) {
+  auto repetition = dyn_cast_if_present<Value>(microbatch);
   IRMapping mapping;
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -209,8 +231,7 @@ LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) 
       return failure();
     mapping.map(argument, *value);
   }
-  Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator()) {
+  for (Operation &op : function.getBody().front().without_terminator()) {
     Value *shared = sharedConversion(op, mapping);
     if (shared && *shared) {
       mapping.map(op.getResult(0), *shared);
@@ -222,29 +243,61 @@ LogicalResult StepFusion::inlineCall(func::FuncOp function, int64_t microbatch) 
     }
     Operation *clone = builder.clone(op, mapping);
     if (auto random = dyn_cast<RandomOpInterface>(clone);
-        random && microbatch >= 0 && microbatches > 1)
-      random.setMicrobatch(microbatch, microbatches);
+        random && microbatch && microbatches > 1) {
+      OpBuilder before(clone);
+      random.setMicrobatch(before, microbatch, microbatches);
+    }
     if (shared)
       *shared = clone->getResult(0);
   }
-  for (auto [index, operand] : llvm::enumerate(body.getTerminator()->getOperands())) {
+  return assignResults(function, mapping, repetition);
+}
+
+/// Takes over what a function of the step has given. What is repeated gives sums: it may read what
+/// it adds to and nothing else of what it has written before.
+LogicalResult StepFusion::assignResults(func::FuncOp function, IRMapping &mapping,
+                                        Value repetition) {
+  llvm::MapVector<Attribute, Value> assigned;
+  for (auto [index, operand] :
+       llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
     Value value = mapping.lookupOrDefault(operand);
     DictionaryAttr attributes = function.getResultAttrDict(index);
     if (auto symbol =
             function.getResultAttrOfType<FlatSymbolRefAttr>(index, CleaveDialect::kStateAttr)) {
-      values[symbol] = value;
       auto state = symbols.lookup<StateOp>(symbol.getValue());
       if (!state)
         return function.emitError() << "result " << index << " updates the state " << symbol
                                     << ", which is not declared";
       if (!isInternal(state))
         updated[symbol] = attributes;
+      if (repetition) {
+        auto add = operand.getDefiningOp<graph::AddOp>();
+        auto argument = add ? dyn_cast<BlockArgument>(add.getLhs()) : BlockArgument();
+        bool isSum = argument && argument.hasOneUse() && isZero(mapping.lookup(Value(argument))) &&
+                     function.getArgAttr(argument.getArgNumber(), CleaveDialect::kStateAttr) ==
+                         Attribute(symbol);
+        if (auto same = dyn_cast<BlockArgument>(operand);
+            same && function.getArgAttr(same.getArgNumber(), CleaveDialect::kStateAttr) ==
+                        Attribute(symbol))
+          continue;
+        if (!isSum && values.lookup(symbol))
+          return function.emitError()
+                 << "result " << index << " updates the state " << symbol
+                 << ", which it reads, by more than a sum from zero on; only sums go on from one "
+                    "microbatch to the next";
+        if (!isSum)
+          continue; // The last microbatch gives it.
+        value = graph::SumRepetitionsOp::create(builder, value.getLoc(), value, repetition);
+      }
+      assigned[symbol] = value;
     } else if (auto name =
                    function.getResultAttrOfType<StringAttr>(index, CleaveDialect::kOutputAttr);
                name && function == update) {
       outputs[name] = {value, attributes};
     }
   }
+  for (auto &[symbol, value] : assigned)
+    values[symbol] = value;
   return success();
 }
 
@@ -268,12 +321,16 @@ LogicalResult StepFusion::run() {
     values.insert({entry.first, argument});
   }
 
-  if (prologue && failed(inlineCall(prologue, -1)))
+  if (prologue && failed(inlineCall(prologue, {})))
     return failure();
-  for (int64_t i = 0; i < microbatches; ++i)
-    if (failed(inlineCall(micro, i)))
+  if (microbatches > 1) {
+    Value number = graph::RepetitionOp::create(builder, micro.getLoc(), builder.getIndexType(),
+                                               builder.getI64IntegerAttr(microbatches - 1));
+    if (failed(inlineCall(micro, number)))
       return failure();
-  if (failed(inlineCall(update, -1)))
+  }
+  if (failed(inlineCall(micro, builder.getI64IntegerAttr(microbatches - 1))) ||
+      failed(inlineCall(update, {})))
     return failure();
 
   SmallVector<Value> results;
@@ -293,9 +350,9 @@ LogicalResult StepFusion::run() {
   for (func::FuncOp function : {prologue, micro, update})
     if (function)
       function.erase();
-  // Zeros that sums began with.
+  // Zeros that sums began with, and what all but the last microbatch gave in vain.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(step.front())))
-    if (isa<graph::ConstantOp>(op) && op.use_empty())
+    if (isOpTriviallyDead(&op) || (isa<graph::RepetitionOp>(op) && op.use_empty()))
       op.erase();
   for (StateOp state : llvm::make_early_inc_range(module.getOps<StateOp>())) {
     if (isInternal(state)) {

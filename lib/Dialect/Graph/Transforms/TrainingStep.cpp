@@ -262,13 +262,19 @@ public:
                                       forward.getArgument(argument).getLoc())});
   }
 
-  /// Maps the forward function's arguments to one microbatch's part.
-  void map(IRMapping &mapping, int64_t microbatch, OpBuilder &builder) {
+  /// Maps the forward function's arguments to the part of the microbatch with a number, an index
+  /// value; null: there is only one.
+  void map(IRMapping &mapping, Value microbatch, OpBuilder &builder) {
     for (auto [index, argument] : arguments) {
       Value value = argument;
-      if (microbatches > 1) {
+      if (microbatch) {
         PrimitiveBuilder b(builder, argument.getLoc());
-        value = b.make<SliceOp>(value, int64_t(0), microbatch, microbatch + 1);
+        Type i64 = builder.getI64Type();
+        SmallVector<Value> starts(typeOf(index).getRank() + 1, b.splat({}, i64, 0.0));
+        starts[0] = b.make<ReshapeOp>(b.iota({1}, i64, 0, microbatch), ArrayRef<int64_t>{});
+        SmallVector<int64_t> sizes(typeOf(index).getShape());
+        sizes.insert(sizes.begin(), 1);
+        value = b.make<DynamicSliceOp>(value, starts, ArrayRef<int64_t>(sizes));
         value = b.make<ReshapeOp>(value, typeOf(index).getShape());
       }
       mapping.map(forward.getArgument(index), value);
@@ -325,20 +331,23 @@ LogicalResult TrainingStep::writePrologue() {
   }
 
   OpBuilder body = writer.body();
-  SmallVector<Value> counts(losses.size());
-  for (int64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+  if (!losses.empty()) {
+    Value microbatch;
+    if (microbatches > 1)
+      microbatch = RepetitionOp::create(body, function.getLoc(), body.getIndexType(),
+                                        body.getI64IntegerAttr(microbatches));
     IRMapping mapping;
     inputs.map(mapping, microbatch, body);
     for (Operation &op : function.front())
       if (slice.contains(&op))
         body.clone(op, mapping);
-    for (auto [count, loss] : llvm::zip(counts, losses)) {
-      Value part = loss.countLabels(body, mapping.lookupOrDefault(Value(loss.getLabels())));
-      count = count ? PrimitiveBuilder(body, loss.getLoc()).add(count, part) : part;
+    for (auto [count, loss] : llvm::zip_equal(labelCounts, losses)) {
+      Value value = loss.countLabels(body, mapping.lookupOrDefault(Value(loss.getLabels())));
+      if (microbatch)
+        value = SumRepetitionsOp::create(body, loss.getLoc(), value, microbatch);
+      writer.addResult(value, stateAttributes(count.state));
     }
   }
-  for (auto [count, value] : llvm::zip(labelCounts, counts))
-    writer.addResult(value, stateAttributes(count.state));
   if (accumulates()) {
     auto zero = [&](RankedTensorType type) {
       return PrimitiveBuilder(body, function.getLoc())

@@ -91,8 +91,10 @@ def Cleave_RandomOpInterface : OpInterface<"RandomOpInterface"> {
                     "removeRandomness">,
     InterfaceMethod<[{
       The op is that of microbatch `index` of `count`: row r of its first dimension is row
-      r * count + index of the batch.
-    }], "void", "setMicrobatch", (ins "int64_t":$index, "int64_t":$count)>,
+      r * count + index of the batch. `index` is a number or an index value; `builder` stands before
+      the op.
+    }], "void", "setMicrobatch", (ins "::mlir::OpBuilder &":$builder, "::mlir::OpFoldResult":$index,
+                                      "int64_t":$count)>,
   ];
 }
 

@@ -29,7 +29,8 @@ def Exec_ExprAttr : Exec_Attr<"Expr", "expr"> {
   let summary = "number that depends on the rank";
   let description = [{
     Postfix code over 64-bit integers: a number, `coord N` (the device's mixed-radix digit along axis
-    list N of the entry), or one of `add`, `sub`, `mul`, `min`, `max`, `div` (rounds down), `rem`.
+    list N of the entry), `repetition N` (the number of the repetition, of N), or one of `add`, `sub`,
+    `mul`, `min`, `max`, `div` (rounds down), `rem`.
 
     ```mlir
     #exec.expr<coord 0, 64, mul, 509, min>     // min(coord * 64, 509)
@@ -39,13 +40,13 @@ def Exec_ExprAttr : Exec_Attr<"Expr", "expr"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    enum Opcode : int64_t { Const, Coord, Add, Sub, Mul, Min, Max, FloorDiv, Rem };
+    enum Opcode : int64_t { Const, Coord, Add, Sub, Mul, Min, Max, FloorDiv, Rem, Repetition };
     static ExprAttr getConstant(::mlir::MLIRContext *context, int64_t value);
     /// The value if it does not depend on the rank.
     std::optional<int64_t> getConstant();
     /// The value for a device with these coordinates, one an axis list; none if it overflows or
     /// divides by zero.
-    std::optional<int64_t> evaluate(::llvm::ArrayRef<int64_t> coordinates);
+    std::optional<int64_t> evaluate(::llvm::ArrayRef<int64_t> coordinates, int64_t repetition = 0);
     /// Bounds for coordinates in [0, sizes[i]); none where an intermediate value may overflow.
     std::optional<std::pair<int64_t, int64_t>> bounds(::llvm::ArrayRef<int64_t> sizes);
   }];

@@ -61,6 +61,21 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">, Isol
   let hasVerifier = 1;
 }
 
+def Exec_SegmentOp : Exec_Op<"segment", [HasParent<"::cleave::exec::EntryOp">]> {
+  let summary = "Begins a part of an entry that is run several times";
+  let description = [{
+    The instructions up to the next segment, or the end, are run `repetitions` times, one time after the
+    other. What comes before has completed when they start, on all streams, and so has each time before
+    the next. Instructions before the first segment are run once.
+
+    ```mlir
+    exec.segment repetitions 3
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$repetitions);
+  let assemblyFormat = "`repetitions` $repetitions attr-dict";
+}
+
 def Exec_KernelOp : Exec_Op<"kernel", [Symbol, HasParent<"::mlir::ModuleOp">, IsolatedFromAbove,
                                        SingleBlock, FunctionOpInterface]> {
   let summary = "A compiled kernel: its body on tensors";

@@ -31,7 +31,8 @@ constexpr int64_t kStreams = 4;
 /// is known to have completed before it starts.
 class HappensBefore {
 public:
-  explicit HappensBefore(EntryOp entry);
+  /// With `repeated`, instructions that are run several times stand twice, one after the other.
+  explicit HappensBefore(EntryOp entry, bool repeated = false);
 
   llvm::ArrayRef<InstructionOpInterface> instructions() const { return instructions_; }
   /// The position of the instruction that completes with this event.
@@ -40,14 +41,23 @@ public:
   /// True if `a` has completed when `b` starts, on every rank and under any timing.
   bool isBefore(int64_t a, int64_t b) const { return a != b && clock_[b][streamOf(a)] >= a; }
   int64_t streamOf(int64_t position) const { return streams_[position]; }
+  /// Positions [begin, end) of what is run several times.
+  llvm::ArrayRef<std::pair<int64_t, int64_t>> repetitions() const { return repetitions_; }
   /// Position of the last instruction of `stream` that completes before `position` starts; -1:
   /// none.
   int64_t lastBefore(int64_t position, int64_t stream) const { return clock_[position][stream]; }
 
 private:
+  using Clock = std::array<int64_t, kStreams>;
+  void add(InstructionOpInterface instruction);
+  void join();
+
+  std::array<Clock, kStreams> streamClock_; ///< what each stream knows
+  Clock last_;                              ///< the last position of each stream
+  std::vector<std::pair<int64_t, int64_t>> repetitions_;
   std::vector<InstructionOpInterface> instructions_;
   std::vector<int64_t> streams_;
-  std::vector<std::array<int64_t, kStreams>> clock_;
+  std::vector<Clock> clock_;
   llvm::DenseMap<mlir::Operation *, int64_t> positions_;
 };
 

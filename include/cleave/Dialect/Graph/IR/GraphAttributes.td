@@ -90,8 +90,6 @@ def Graph_DropoutAttr : AttrDef<Graph_Dialect, "Dropout"> {
     double getScale() const;
     /// The same choices at other positions.
     DropoutAttr withPositions(int64_t start, ::llvm::ArrayRef<int64_t> strides) const;
-    /// Positions of one of `count` microbatches, whose rows are dealt in turn.
-    DropoutAttr ofMicrobatch(int64_t index, int64_t count, ::llvm::ArrayRef<int64_t> strides) const;
   }];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

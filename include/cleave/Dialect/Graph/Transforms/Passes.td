@@ -159,13 +159,15 @@ def FuseStepPass : Pass<"cleave-fuse-step", "::mlir::ModuleOp"> {
     Assumes `@micro`, `@update` and maybe `@prologue`, as `cleave-differentiate` makes them, in global
     form.
 
-    Guarantees one entry `@train_step` in their place: the prologue, then `microbatches` copies of
-    `@micro` in order, then the update. States of kind "gradient" and "accumulator" become values; the
-    others are read and updated by the entry, optimizer states without a checkpoint. Inputs of `@micro`
-    get `microbatches` times the rows; row r of microbatch i is row r * microbatches + i, so that no row
-    leaves the device that has it. Random ops draw by the rows of the whole batch. Scalar inputs are the
-    same for all microbatches. Partial sums that microbatches add stay partial until the last: the
-    placement of reductions sees all of them.
+    Guarantees one entry `@train_step` in their place: the prologue, then `@micro` for each of the
+    microbatches, then the update. All microbatches but the last are one body that a `graph.repetition`
+    repeats; the last stands by itself before the update, so that what it gives can be sent while it
+    goes on. States of kind "gradient" and "accumulator" become values; the others are read and updated
+    by the entry, optimizer states without a checkpoint. What `@micro` adds to such a state becomes a
+    `graph.sum_repetitions`. Inputs of `@micro` get `microbatches` times the rows; row r of microbatch i
+    is row r * microbatches + i, so that no row leaves the device that has it. Random ops draw by the
+    rows of the whole batch. Scalar inputs are the same for all microbatches. Partial sums that
+    microbatches add stay partial until the last: the placement of reductions sees all of them.
 
     ```mlir
     func.func @micro(%w: ... {cleave.state = @w}, %x: tensor<2x8xf32> {cleave.input = "x"})
@@ -180,7 +182,42 @@ def FuseStepPass : Pass<"cleave-fuse-step", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"microbatches", "microbatches", "int64_t", "1", "Microbatches of a step">];
+  let dependentDialects = ["::cleave::graph::GraphDialect", "::mlir::arith::ArithDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Repetitions
+//===----------------------------------------------------------------------===//
+
+def OutlineRepetitionsPass : Pass<"cleave-outline-repetitions", "::mlir::ModuleOp"> {
+  let summary = "Makes functions of what is repeated";
+  let description = [{
+    Assumes functions of one block, in global or local form.
+
+    Guarantees that no `graph.repetition` is left: what depends on its number is a private function
+    `@F.repeated` (`@F.repeated_2` and so on), which a `graph.repeat` in @F calls. With it go cheap ops and
+    collectives marked `cleave.again` that serve the body alone: they are done anew in each call, so that
+    nothing is held that can be had again. Other collectives, and what others need too, stay in @F, are
+    done once, and their results are operands. What `graph.sum_repetitions` adds up, the function adds to
+    what the call before returned.
+
+    ```mlir
+    %i = graph.repetition count 3
+    %0 = graph.iota dim 0 offset %i : tensor<2xi64>
+    %1 = graph.sum_repetitions %0 over %i : tensor<2xi64>
+    ```
+    becomes
+    ```mlir
+    %1 = graph.repeat @f.repeated() count 3 : () -> tensor<2xi64>
+    func.func private @f.repeated(%i: index, %sum: tensor<2xi64>) -> tensor<2xi64> {
+      %0 = graph.iota dim 0 offset %i : tensor<2xi64>
+      %1 = graph.add %sum, %0 : tensor<2xi64>
+      return %1 : tensor<2xi64>
+    }
+    ```
+  }];
   let dependentDialects = ["::cleave::graph::GraphDialect"];
+  let statistics = [Statistic<"numBodies", "bodies", "Functions made of what is repeated">];
 }
 
 //===----------------------------------------------------------------------===//
