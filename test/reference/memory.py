@@ -137,14 +137,15 @@ class Checker:
                 self.expect(case, f"{kind} bytes", memory["state_by_kind"][kind], wanted)
                 self.expect(case, f"padding of {kind}s",
                             padding <= 0.05 * bytes_of_kind / count, True)
-        # Between microbatches stage 1 holds whole sums of gradients, stage 2 shards of them.
+        # Between microbatches stage 1 holds whole sums of gradients, stage 2 shards of them and what
+        # is on its way of two layers in six.
         large = self.folder / "large.json"
         large.write_text(json.dumps(LARGE))
         memory = {stage: self.compile("train_step", f"dp={count}",
                                       ["--microbatches", "3", "--zero", str(stage)], large)[2]
                   for stage in (1, 2)}
         saved = memory[1]["scratch"] - memory[2]["scratch"]
-        least = 0.8 * memory[1]["state_by_kind"]["weight"] * (1 - 1 / count)
+        least = 0.7 * memory[1]["state_by_kind"]["weight"] * (1 - 1 / count)
         self.expect(f"dp={count} --microbatches 3", f"ZeRO 2 saves {saved} of {least} bytes",
                     saved >= least, True)
         gradients = {stage: memory["gradients_held"] for stage, (_, memory) in by_zero.items()}

@@ -205,7 +205,7 @@ exec.entry @joined on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] sta
   %2 = exec.buffer scratch 64 at 128
   %a = exec.fill %0 : f32 value 0.0 stream 0
   exec.segment repetitions 2
-  %b = exec.collective all_reduce %0 to %1 : f32 over 0 outer 1 dim 1 block 1 inner 16 ring_bytes 64.0 stream 1
+  %b = exec.collective all_reduce %0 to %1 : f32 over 0 outer [1] dim [1] block [1] inner [16] ring_bytes 64.0 stream 1
   exec.segment repetitions 1
   %c = exec.copy %1 to %2 stream 0
 }
