@@ -84,8 +84,7 @@ private:
   void findPositions();
   Key keyOf(CollectiveOpInterface op) const;
   size_t firstUse(Value value) const;
-  /// The bytes of a collective that may become a member; none for others.
-  std::optional<int64_t> smallSize(Operation &op) const;
+  void findCandidates();
   bool isEarly(CollectiveOpInterface op) const;
   bool canPrecede(CollectiveOpInterface op, size_t position,
                   SmallVectorImpl<Operation *> &moved) const;
@@ -99,6 +98,7 @@ private:
   SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, size_t> positions; ///< a moved op has that of the one it stands at
   std::optional<Segments> segments;
+  llvm::DenseMap<Operation *, int64_t> candidates; ///< that are in no bucket yet: their bytes
   llvm::DenseSet<Value> early;
   int64_t numBuckets = 0, numMembers = 0;
 };
@@ -111,7 +111,6 @@ void BucketFormer::findPositions() {
     positions[&op] = ops.size();
     ops.push_back(&op);
   }
-  segments.emplace(ops);
 }
 
 size_t BucketFormer::firstUse(Value value) const {
@@ -133,14 +132,16 @@ Key BucketFormer::keyOf(CollectiveOpInterface op) const {
           isGather ? segments->of[firstUse(op.getTensorResult())] : kAnyRun};
 }
 
-std::optional<int64_t> BucketFormer::smallSize(Operation &op) const {
-  auto collective = dyn_cast<CollectiveOpInterface>(&op);
-  if (!collective || collective.isStart() || !canBeGrouped(collective.getCollectiveKind()) ||
-      op.hasAttr(kBucketAttr))
-    return std::nullopt;
-  int64_t bytes =
-      std::max(localBytes(collective.getTensorOperand()), localBytes(collective.getTensorResult()));
-  return bytes <= smallBytes ? std::optional<int64_t>(bytes) : std::nullopt;
+void BucketFormer::findCandidates() {
+  for (Operation &op : block) {
+    auto collective = dyn_cast<CollectiveOpInterface>(&op);
+    if (!collective || collective.isStart() || !canBeGrouped(collective.getCollectiveKind()))
+      continue;
+    int64_t bytes = std::max(localBytes(collective.getTensorOperand()),
+                             localBytes(collective.getTensorResult()));
+    if (bytes <= smallBytes)
+      candidates[&op] = bytes;
+  }
 }
 
 /// A gather whose operand is there long before: a parameter's, or a narrow copy's.
@@ -176,19 +177,19 @@ void BucketFormer::gatherAhead() {
     early.insert(argument);
   for (size_t i = 0; i < ops.size(); ++i) {
     Operation *op = ops[i];
-    auto collective = dyn_cast<CollectiveOpInterface>(op);
-    bool isCopy = op->getNumOperands() == 1 && op->getNumRegions() == 0 && isPure(op);
-    if ((collective || isCopy) && op->getNumOperands() > 0 &&
-        llvm::all_of(op->getOperands(), [&](Value v) { return early.contains(v); }))
+    if (op->getNumOperands() == 1 && op->getNumRegions() == 0 &&
+        early.contains(op->getOperand(0)) && isPure(op))
       early.insert(op->result_begin(), op->result_end());
-    std::optional<int64_t> bytes = smallSize(*op);
-    if (!bytes || !isEarly(collective))
+    auto candidate = candidates.find(op);
+    if (candidate == candidates.end() || !isEarly(cast<CollectiveOpInterface>(op)))
       continue;
+    auto collective = cast<CollectiveOpInterface>(op);
+    int64_t bytes = candidate->second;
     Key key = keyOf(collective);
-    SmallVector<size_t, 1> &candidates = open[key.run];
-    auto *found = llvm::find_if(candidates, [&](size_t b) { return buckets[b].key == key; });
+    SmallVector<size_t, 1> &ofRun = open[key.run];
+    auto *found = llvm::find_if(ofRun, [&](size_t b) { return buckets[b].key == key; });
     SmallVector<Operation *> moved;
-    if (found != candidates.end() && buckets[*found].bytes + *bytes <= bucketBytes &&
+    if (found != ofRun.end() && buckets[*found].bytes + bytes <= bucketBytes &&
         canPrecede(collective, positions.lookup(buckets[*found].members.front()), moved)) {
       Bucket &bucket = buckets[*found];
       Operation *first = bucket.members.front();
@@ -198,14 +199,14 @@ void BucketFormer::gatherAhead() {
       }
       op->moveAfter(bucket.members.back());
       positions[op] = positions.lookup(first);
-      bucket.add(collective, *bytes);
+      bucket.add(collective, bytes);
       continue;
     }
-    if (found != candidates.end())
-      candidates.erase(found);
-    candidates.push_back(buckets.size());
+    if (found != ofRun.end())
+      ofRun.erase(found);
+    ofRun.push_back(buckets.size());
     buckets.push_back({key, {}, 0, {}, 0, {}});
-    buckets.back().add(collective, *bytes);
+    buckets.back().add(collective, bytes);
   }
   for (const Bucket &bucket : buckets)
     if (bucket.members.size() > 1)
@@ -217,7 +218,7 @@ void BucketFormer::gatherAhead() {
 void BucketFormer::combine(CollectiveKind kind) {
   auto mayWait = [&](Operation &op) {
     if (auto collective = dyn_cast<CollectiveOpInterface>(&op))
-      return smallSize(op) &&
+      return candidates.contains(&op) &&
              llvm::find(kOrder, collective.getCollectiveKind()) > llvm::find(kOrder, kind);
     return !isa<DoneOp>(op) && !op.hasTrait<OpTrait::IsTerminator>() && isMemoryEffectFree(&op);
   };
@@ -246,14 +247,17 @@ void BucketFormer::combine(CollectiveKind kind) {
       bucket.tainted.insert(op.result_begin(), op.result_end());
       ++i;
     }
-    std::optional<int64_t> bytes = smallSize(op);
-    auto collective = dyn_cast<CollectiveOpInterface>(&op);
-    if (!bytes || collective.getCollectiveKind() != kind || isEarly(collective))
+    auto candidate = candidates.find(&op);
+    if (candidate == candidates.end())
+      continue;
+    auto collective = cast<CollectiveOpInterface>(op);
+    int64_t bytes = candidate->second;
+    if (collective.getCollectiveKind() != kind || isEarly(collective))
       continue;
     Key key = keyOf(collective);
     auto *bucket = llvm::find_if(open, [&](const Bucket &other) { return other.key == key; });
     if (bucket != open.end() &&
-        (bucket->bytes + *bytes > bucketBytes || bucket->isAddedTo(collective))) {
+        (bucket->bytes + bytes > bucketBytes || bucket->isAddedTo(collective))) {
       close(bucket - open.begin());
       bucket = open.end();
     }
@@ -261,7 +265,7 @@ void BucketFormer::combine(CollectiveKind kind) {
       open.push_back({key, {}, 0, {}, 0, {}});
       bucket = std::prev(open.end());
     }
-    bucket->add(collective, *bytes);
+    bucket->add(collective, bytes);
   }
   for (Bucket &bucket : open)
     closed.push_back(std::move(bucket));
@@ -292,6 +296,7 @@ void BucketFormer::number(ArrayRef<CollectiveOpInterface> members, Operation *li
   Attribute bucket = Builder(like->getContext()).getI64IntegerAttr(numBuckets++);
   numMembers += members.size();
   for (CollectiveOpInterface member : members) {
+    candidates.erase(member);
     member->setDiscardableAttr(kBucketAttr, bucket);
     for (StringRef name : {CleaveDialect::kBlockAttr, CleaveDialect::kInstanceAttr}) {
       if (Attribute attribute = like->getDiscardableAttr(name))
@@ -303,12 +308,22 @@ void BucketFormer::number(ArrayRef<CollectiveOpInterface> members, Operation *li
 }
 
 int64_t BucketFormer::run() {
-  if (smallBytes <= 0 || block.empty())
+  if (smallBytes > 0)
+    findCandidates();
+  if (candidates.size() < 2)
     return 0;
   findPositions();
+  segments.emplace(ops);
   gatherAhead();
   for (CollectiveKind kind : kOrder) {
+    auto count = llvm::count_if(candidates, [&](auto &candidate) {
+      return cast<CollectiveOpInterface>(candidate.first).getCollectiveKind() == kind;
+    });
+    if (count < 2)
+      continue;
     findPositions();
+    if (kind == CollectiveKind::AllGather)
+      segments.emplace(ops);
     combine(kind);
   }
   return numMembers;
