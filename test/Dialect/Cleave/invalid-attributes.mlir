@@ -180,14 +180,6 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{'cleave.repeated' is there or not, without a value, found 3}}
-  %0 = graph.negate %x {cleave.repeated = 3} : tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
 // expected-error @below {{'func.func' op 'cleave.inputs' of argument #0: the cleave dialect has no such attribute here; correct its name or remove it}}
 func.func private @unknown_argument(tensor<8xf32> {cleave.inputs = "x"})
 

@@ -177,7 +177,7 @@ LogicalResult CleaveDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     return verifyEntry(op, attribute);
   if (name == kGradientOfAttr)
     return verifyGradientOf(op, attribute);
-  if (name == kBackwardAttr || name == kAgainAttr || name == kRepeatedAttr) {
+  if (name == kBackwardAttr || name == kAgainAttr) {
     if (!isa<UnitAttr>(attribute.getValue()))
       return op->emitOpError() << "'" << name << "' is there or not, without a value, found "
                                << attribute.getValue();

@@ -31,12 +31,12 @@ struct Key {
   Attribute axes;
   Reduction reduction;
   Type elementType;
-  bool isAgain, isRepeated;
+  bool isAgain;
   size_t run;
   bool operator==(const Key &other) const {
-    return std::tie(name, axes, reduction, elementType, isAgain, isRepeated, run) ==
+    return std::tie(name, axes, reduction, elementType, isAgain, run) ==
            std::tie(other.name, other.axes, other.reduction, other.elementType, other.isAgain,
-                    other.isRepeated, other.run);
+                    other.run);
   }
 };
 
@@ -128,7 +128,6 @@ Key BucketFormer::keyOf(CollectiveOpInterface op) const {
           op.getCollectiveReduction(),
           getElementTypeOrSelf(op.getTensorOperand()),
           op->hasAttr(kAgainAttr),
-          op->hasAttr(kRepeatedAttr),
           isGather ? segments->of[firstUse(op.getTensorResult())] : kAnyRun};
 }
 

@@ -196,18 +196,6 @@ func.func @chain(%x: tensor<1x16xf32, #cleave.shard<@mesh2, [{"a", "b"}, {}], gl
   return %1 : tensor<8x16xf32, #cleave.shard<@mesh2, [{}, {}], global=[8, 16]>>
 }
 
-// An op that is repeated with its microbatch is apart from those that are not.
-// CHECK-LABEL: func.func @repeated
-func.func @repeated(%x: !partial, %y: !partial, %z: !partial) -> (!whole, !whole, !whole) attributes {cleave.mesh = @mesh} {
-  // CHECK-NEXT: cleave.all_reduce %arg1 sum over ["tp"] {cleave.repeated}
-  // CHECK-NEXT: cleave.all_reduce %arg0 sum over ["tp"] {cleave.bucket = 0 : i64}
-  // CHECK-NEXT: cleave.all_reduce %arg2 sum over ["tp"] {cleave.bucket = 0 : i64}
-  %0 = cleave.all_reduce %x sum over ["tp"] : !partial -> !whole
-  %1 = cleave.all_reduce %y sum over ["tp"] {cleave.repeated} : !partial -> !whole
-  %2 = cleave.all_reduce %z sum over ["tp"] : !partial -> !whole
-  return %0, %1, %2 : !whole, !whole, !whole
-}
-
 // One depends on the other; kinds differ; too large.
 // CHECK-LABEL: func.func @apart
 func.func @apart(%x: !pscalar, %y: tensor<f32, #cleave.shard<@mesh, [], global=[], unreduced=max{"tp"}>>, %z: !plarge) -> (!scalar, !scalar, !large) attributes {cleave.mesh = @mesh} {

@@ -23,9 +23,6 @@ inline constexpr llvm::StringLiteral kGradientOfAttr = "cleave.gradient_of";
 /// it makes was there once and was let go for the sake of memory.
 inline constexpr llvm::StringLiteral kAgainAttr = "cleave.again";
 
-/// A unit, on ops of a microbatch that is repeated.
-inline constexpr llvm::StringLiteral kRepeatedAttr = "cleave.repeated";
-
 } // namespace cleave
 
 #endif // CLEAVE_DIALECT_CLEAVE_IR_TRAININGATTRIBUTES_H
