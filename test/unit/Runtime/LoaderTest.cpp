@@ -265,7 +265,7 @@ const Damage kDamages[] = {
     {"kernel access", [](auto &b) { b.executable.kernels[0]->access[0] = fb::Access(7); },
      "unknown access"},
     {"waits", [](auto &b) { b.entry().instrs[1]->waits = {1}; },
-     "waits for instruction 1, which is not an earlier one"},
+     "waits for instruction 1, which is not an earlier one of its segment"},
     {"stream", [](auto &b) { b.entry().instrs[0]->stream = 200; }, "stream 200"},
     {"site", [](auto &b) { b.entry().instrs[0]->site = 99; }, "site 99 of"},
     {"launch kernel", [](auto &b) { launch(b).kernel = 3; }, "kernel 3 of 1"},
