@@ -57,7 +57,7 @@ SAVINGS = [
 
 
 # Gradients are held once, not as often as there are microbatches: at most this share more scratch.
-GROWTH = [(("dp=8", []), ("dp=8", M4), "parameters", 1.1),
+GROWTH = [(("dp=8", []), ("dp=8", M4), "parameters", 0.7),
           (("dp=8", ["--zero", "2"]), ("dp=8", ["--zero", "2"] + M4), "parameters", 0.25),
           (("dp=8", ["--zero", "3"]), ("dp=8", ["--zero", "3"] + M4), "parameters", 0.25)]
 

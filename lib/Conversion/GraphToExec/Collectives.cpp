@@ -144,10 +144,10 @@ LogicalResult EntryLowering::lowerCollective(CollectiveOpInterface op) {
 Value EntryLowering::collectiveTarget(CollectiveOpInterface op, Value source) {
   // A reduction of a value that nothing else reads stays where the value is.
   Value operand = op.getTensorOperand(), result = op.getTensorResult();
-  bool inPlace = op.getCollectiveKind() == cleave::CollectiveKind::AllReduce &&
-                 operand.hasOneUse() &&
-                 isa_and_present<graph::DotGeneralOp, InvokeOp>(operand.getDefiningOp()) &&
-                 !outputs_.contains(result);
+  bool inPlace =
+      op.getCollectiveKind() == cleave::CollectiveKind::AllReduce && operand.hasOneUse() &&
+      isa_and_present<graph::AddOp, graph::DotGeneralOp, InvokeOp>(operand.getDefiningOp()) &&
+      !outputs_.contains(result);
   if (!inPlace)
     return allocate(result);
   define(result, source);
