@@ -185,3 +185,30 @@ func.func private @body(%i: index, %sum: !m, %numbers: !v, %x: !m) -> (!m, !v) a
   %4 = graph.add %numbers, %3 : !v
   return %1, %4 : !m, !v
 }
+
+// -----
+
+// Two entries share a kernel, which for one of them would overwrite a state that the other only reads: it
+// has one form, that of both.
+!w = tensor<64xf32, #cleave.shard<@mesh, [{}], global=[64]>>
+cleave.mesh @mesh = <["dp"=1]>
+cleave.state @w : tensor<64xf32> {kind = "weight"}
+// CHECK: exec.state @w
+// CHECK-NOT: in_place
+// CHECK: exec.entry @update
+// CHECK: %[[W:.*]] = exec.buffer state 256 at 0
+// CHECK: exec.launch @[[KERNEL:.*]] ins(%[[W]], %{{.*}}) outs(%[[N:.*]]) stream 0
+// CHECK: exec.copy %[[N]] to %[[W]]
+// CHECK-LABEL: exec.entry @look
+// CHECK: %[[R:.*]] = exec.buffer state 256 at 0
+// CHECK: exec.launch @[[KERNEL]] ins(%[[R]], %{{.*}}) outs(%{{.*}}) stream 0
+func.func @update(%w: !w {cleave.state = @w}, %g: !w {cleave.input = "g"}) -> (!w {cleave.state = @w})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.subtract %w, %g : !w
+  return %0 : !w
+}
+func.func @look(%w: !w {cleave.state = @w}, %g: !w {cleave.input = "g"}) -> (!w {cleave.output = "next"})
+    attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.subtract %w, %g : !w
+  return %0 : !w
+}
