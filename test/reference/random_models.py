@@ -90,9 +90,11 @@ def training(seed, config, options):
     if "--dtype" in options and config[key] == "relu":
         config[key] = "gelu"
     draw = random.Random(f"train {seed}")
-    batch = int(options[options.index("--batch") + 1])
+    microbatches = draw.choice([1, 1, 2, 3, 4, 5, 8])
+    batch = options.index("--batch") + 1
+    options[batch] = str(microbatches * draw.randint(1, max(1, 6 // microbatches)))
     options = [*options, "--entry", "train_step", "--zero", str(draw.choice([0, 1, 1, 2, 3])),
-               "--microbatches", str(draw.choice([m for m in (1, 1, 2, 3) if batch % m == 0])),
+               "--microbatches", str(microbatches),
                "--lr", draw.choice(["1e-3", "0.1"]), "--clip", draw.choice(["0", "0.5", "10"]),
                "--weight-decay", draw.choice(["0", "0.1"])]
     if draw.random() < 0.3:
@@ -103,6 +105,16 @@ def training(seed, config, options):
         options += ["--eps", "1e-3", "--beta2", "0.999"]
     if draw.random() < 0.3:
         options += ["--no-decay", draw.choice(["*", "*.mlp.*", "*embed*"])]
+    if draw.random() < 0.2:
+        options += ["--dropout", draw.choice(["0.1", "0.5"])]
+    if draw.random() < 0.3:
+        options.append("--keep-gathered")
+    if "--sequence-parallel" in options and draw.random() < 0.5:
+        options.append("--regather-activations")
+    if "bf16" in options and draw.random() < 0.5:
+        options += ["--reduce-dtype", "bf16"]
+    if "f16" in options:
+        options += ["--loss-scale", draw.choice(["1", "128"])]
     return options
 
 

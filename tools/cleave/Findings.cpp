@@ -15,7 +15,9 @@ Findings cleave::tool::readFindings(const json::Value &report) {
   for (const json::Value &value : *list) {
     const json::Object &object = *value.getAsObject();
     auto text = [&](const char *key) { return object.getString(key).value_or("").str(); };
-    Finding &finding = findings[object.getInteger("instruction").value_or(0)];
+    Finding &finding = findings.emplace_back();
+    finding.instruction = object.getInteger("instruction").value_or(0);
+    finding.repetition = object.getInteger("repetition");
     finding.operation = text("operation");
     finding.site = text("site");
     finding.kernel = text("kernel");
@@ -28,14 +30,16 @@ Findings cleave::tool::readFindings(const json::Value &report) {
   return findings;
 }
 
-std::string cleave::tool::describe(int64_t instruction, const Finding &finding) {
+std::string cleave::tool::describe(const Finding &finding) {
   std::string text = "the " + finding.operation;
   if (!finding.site.empty())
     text += " of " + finding.site;
   if (!finding.kernel.empty())
     text += " (" + finding.kernel + ")";
-  text += ", instruction " + std::to_string(instruction) + ", with " +
-          std::to_string(finding.values) + " such values on device" +
+  text += ", instruction " + std::to_string(finding.instruction);
+  if (finding.repetition)
+    text += " in repetition " + std::to_string(*finding.repetition);
+  text += ", with " + std::to_string(finding.values) + " such values on device" +
           (finding.devices.size() > 1 ? "s" : "");
   for (size_t i = 0; i < finding.devices.size(); ++i)
     text += (i ? ", " : " ") + std::to_string(finding.devices[i]);

@@ -19,6 +19,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 using namespace cleave;
 using namespace cleave::tool;
@@ -483,7 +484,7 @@ llvm::Expected<std::string> Run::findOverflow(uint64_t failedStep) {
   while (progress_.step + 3 < failedStep)
     if (llvm::Expected<StepResult> result = doStep(); !result)
       return result.takeError();
-  Findings good;
+  std::set<int64_t> good; // instructions
   while (progress_.step < failedStep) {
     llvm::Expected<Findings> findings = checkedStep();
     if (!findings)
@@ -494,11 +495,13 @@ llvm::Expected<std::string> Run::findOverflow(uint64_t failedStep) {
       return broken.takeError();
     bool isGood = !*broken && progress_.step < failedStep;
     for (bool needsFinite : {true, false})
-      for (const auto &[instruction, finding] : *findings)
-        if (!isGood && !good.count(instruction) && (!needsFinite || finding.fromFinite))
+      for (const Finding &finding : *findings)
+        if (!isGood && !good.count(finding.instruction) && (!needsFinite || finding.fromFinite))
           return "the first to give a value that is not finite, in step " +
-                 std::to_string(progress_.step) + ", is " + describe(instruction, finding);
-    good = std::move(*findings);
+                 std::to_string(progress_.step) + ", is " + describe(finding);
+    good.clear();
+    for (const Finding &finding : *findings)
+      good.insert(finding.instruction);
   }
   return makeError("the steps done again stay finite");
 }

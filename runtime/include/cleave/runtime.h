@@ -206,7 +206,8 @@ CLEAVE_API cleave_status *cleave_session_run(cleave_session *session, const char
 /* The same, one instruction after the other, looking at what each gives, padding included. Writes
  * as JSON which instructions gave infinities or NaNs, in their order: {"entry": ..., "not_finite":
  * [{"instruction", "operation", "site", "devices", "values", "from_finite": it read none, "kernel":
- * of a launch}]}. Slow. Free the text with cleave_string_free. */
+ * of a launch, "repetition": from 0 on, where it is run several times}]}. Slow. Free the text with
+ * cleave_string_free. */
 CLEAVE_API cleave_status *cleave_session_run_checked(cleave_session *session, const char *entry,
                                                      char **text);
 /* Bytes that the buffers of a device take now: those of cleave_executable_memory for the entries
