@@ -255,6 +255,18 @@ TEST_P(Basic, FindsRaces) {
   uint32_t b = add(0, FillCommand{slice(128, 64), DType::F32, 1}, 2, {a});
   add(0, CopyCommand{slice(0, 64), slice(64, 64)}, 1, {b});
   EXPECT_EQ(prepare(), absl::OkStatus());
+  // Every part of a collective counts.
+  CollectiveCommand c;
+  c.parts.resize(2);
+  c.parts[0].src = c.parts[0].dst = slice(192, 16);
+  c.parts[1].src = c.parts[1].dst = slice(64, 16);
+  c.parts[0].inner = c.parts[1].inner = 4;
+  desc_.groups = {{0}};
+  add(0, c, 3, {b});
+  EXPECT_THAT(std::string(prepare().message()),
+              HasSubstr("race: device 0 command 3 (test step 3) and device 0 command 2 (test step "
+                        "2) both touch Scratch bytes 64 to 128"));
+  desc_.devices[0].pop_back();
   // Two reads do not race.
   add(0, CopyCommand{slice(0, 64), slice(192, 64)}, 0);
   EXPECT_EQ(prepare(), absl::OkStatus());

@@ -47,8 +47,10 @@ void cover(ModuleOp module, RunCoverage &coverage) {
     coverage.products += isa<exec::GemmOp>(op);
     coverage.attentions += isa<exec::AttentionOp>(op);
     coverage.copies += isa<exec::CopyOp>(op);
-    if (auto collective = dyn_cast<exec::CollectiveOp>(op))
+    if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
+      coverage.buckets += collective.getNumParts() > 1;
       ++coverage.collectives[stringifyCollectiveKind(collective.getKind()).str()];
+    }
   });
 }
 

@@ -30,6 +30,7 @@ struct RunOptions {
 /// What runs did, summed up.
 struct RunCoverage {
   int64_t runs = 0, kernels = 0, products = 0, attentions = 0, copies = 0, updates = 0;
+  int64_t buckets = 0;                        ///< collectives of several parts
   std::map<std::string, int64_t> collectives; ///< instructions by kind
   double closest = 0; ///< largest difference of a result, in units of its limit
 };

@@ -115,8 +115,9 @@ static void report(const Coverage &coverage) {
     return;
   llvm::outs() << runs.runs << " runs; " << runs.kernels << " kernels, " << runs.products
                << " matrix products, " << runs.attentions << " attentions, " << runs.copies
-               << " copies, " << runs.updates << " updates of states; at most "
-               << llvm::format("%.3g", runs.closest) << " of the limit\n";
+               << " copies, " << runs.updates << " updates of states, " << runs.buckets
+               << " collectives of several parts; at most " << llvm::format("%.3g", runs.closest)
+               << " of the limit\n";
   for (const auto &[name, count] : runs.collectives)
     llvm::outs() << "  " << name << ": " << count << "\n";
 }

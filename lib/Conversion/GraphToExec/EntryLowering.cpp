@@ -495,8 +495,12 @@ LogicalResult EntryLowering::lower(Operation *op) {
         std::optional<int64_t> offset = viewOffset(op);
         if (!offset || outputs_.count(op.getResult()))
           return lowerSingleOp(op);
-        define(op.getResult(), view(dense(op->getOperand(0), op), *offset,
-                                    byteSize(cast<RankedTensorType>(op.getType())), op.getLoc()));
+        auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+        auto to = cast<RankedTensorType>(op.getType());
+        Value buffer = dense(op->getOperand(0), op);
+        if (from.getNumElements() != to.getNumElements())
+          buffer = view(buffer, *offset, byteSize(to), op.getLoc());
+        define(op.getResult(), buffer);
         return success();
       })
       .Case<graph::TransposeOp>([&](graph::TransposeOp op) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// RUN: cleave-opt %s --cleave-form-kernels --cleave-lower-to-exec --cleave-pack-memory --cleave-verify-exec | FileCheck %s
+// RUN: cleave-opt %s -split-input-file --cleave-form-kernels --cleave-lower-to-exec --cleave-pack-memory --cleave-verify-exec | FileCheck %s
 
 // A slice of a vector that begins at a multiple of 64 bytes is a part of its memory; another one is
 // read element by element.
@@ -26,4 +26,21 @@ func.func @views(%x: !x {cleave.input = "x"})
   %3 = graph.slice %x [4:1028] : !x -> !s
   %4 = graph.exp %3 : !s
   return %2, %4 : !s, !s
+}
+
+// -----
+
+// A slice of all of a state is the state: nothing is copied to itself.
+
+cleave.mesh @mesh = <["dp"=2]>
+cleave.state @w : tensor<32xf32>
+
+!w = tensor<32xf32, #cleave.shard<@mesh, [{}], global=[32]>>
+
+// CHECK-LABEL: exec.entry @whole
+// CHECK-NOT: exec.copy
+// CHECK:     }
+func.func @whole(%w: !w {cleave.state = @w}) -> (!w {cleave.state = @w}) attributes {cleave.entry, cleave.mesh = @mesh} {
+  %0 = graph.slice %w [0:32] : !w -> !w
+  return %0 : !w
 }
