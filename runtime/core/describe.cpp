@@ -318,7 +318,10 @@ std::string Executable::profileJson(const EntryInfo &entry,
                                     const std::vector<std::vector<uint64_t>> &nanoseconds,
                                     double milliseconds) const {
   const auto &instrs = *entry.schema->instrs();
-  std::map<std::string, std::pair<uint64_t, uint64_t>> operations, kernels; // count, nanoseconds
+  struct Sum {
+    uint64_t instructions = 0, runs = 0, nanoseconds = 0;
+  };
+  std::map<std::string, Sum> operations, kernels;
   uint64_t total = 0;
   // All runs of an instruction are one row.
   std::vector<std::vector<uint64_t>> ofInstruction;
@@ -335,14 +338,17 @@ std::string Executable::profileJson(const EntryInfo &entry,
       most = std::max(most, device[i]);
     }
     total += sum;
-    auto count = [&](std::pair<uint64_t, uint64_t> &entry) {
-      entry.first += 1;
-      entry.second += sum;
+    uint32_t runs = entry.segmentOf(i).repetitions;
+    auto count = [&](Sum &of) {
+      of.instructions += 1;
+      of.runs += runs;
+      of.nanoseconds += sum;
     };
     count(operations[operationName(*instrs[i])]);
     Json j = {{"instruction", i},
               {"operation", operationName(*instrs[i])},
-              {"site", siteName(*instrs[i])}};
+              {"site", siteName(*instrs[i])},
+              {"runs", runs}};
     if (const fb::Launch *launch = instrs[i]->op_as_Launch()) {
       std::string symbol = root_->kernels()->Get(launch->kernel())->symbol()->str();
       count(kernels[symbol]);
@@ -352,13 +358,14 @@ std::string Executable::profileJson(const EntryInfo &entry,
     j["microseconds_slowest"] = double(most) / 1e3;
     list.push_back(std::move(j));
   }
-  auto table = [&](const std::map<std::string, std::pair<uint64_t, uint64_t>> &sums) {
+  auto table = [&](const std::map<std::string, Sum> &sums) {
     Json rows = Json::array();
     for (const auto &[name, sum] : sums)
       rows.push_back({{"name", name},
-                      {"instructions", sum.first},
-                      {"milliseconds_all_devices", double(sum.second) / 1e6},
-                      {"share", total ? double(sum.second) / double(total) : 0.0}});
+                      {"instructions", sum.instructions},
+                      {"runs", sum.runs},
+                      {"milliseconds_all_devices", double(sum.nanoseconds) / 1e6},
+                      {"share", total ? double(sum.nanoseconds) / double(total) : 0.0}});
     std::sort(rows.begin(), rows.end(), [](const Json &a, const Json &b) {
       return a["share"].get<double>() > b["share"].get<double>();
     });

@@ -30,7 +30,7 @@ static void printProfile(const llvm::json::Value &profile) {
       const llvm::json::Object *row = value.getAsObject();
       llvm::outs() << llvm::format("  %-36s", row->getString("name").value_or("").str().c_str())
                    << llvm::format("%6d x %11.3f ms %5.1f %%\n",
-                                   int(row->getInteger("instructions").value_or(0)),
+                                   int(row->getInteger("runs").value_or(0)),
                                    row->getNumber("milliseconds_all_devices").value_or(0),
                                    100 * row->getNumber("share").value_or(0));
     }

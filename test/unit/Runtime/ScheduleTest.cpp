@@ -147,6 +147,8 @@ TEST(Schedule, DescribedAndProfiledByInstruction) {
   auto profile = session->profileJson("forward");
   ASSERT_TRUE(profile.ok()) << profile.status();
   EXPECT_THAT(*profile, HasSubstr("\"instruction\": 7,"));
+  // Two products, of which one is run three times.
+  EXPECT_THAT(*profile, HasSubstr("\"instructions\": 2,\n      \"runs\": 4,"));
   EXPECT_THAT(*profile, testing::Not(HasSubstr("\"instruction\": 8,")));
 }
 
