@@ -61,6 +61,8 @@ std::string cleave::phasePipeline(Phase phase, const PhaseOptions &options) {
       text += " zero=" + std::to_string(options.zero);
     if (!options.reshardAfterForward)
       text += " reshard-after-forward=false";
+    if (options.wholeGradients)
+      text += " whole-gradients=true";
     if (options.regatherActivations)
       text += " regather-activations=true";
     if (!options.strategyFile.empty())
@@ -99,6 +101,7 @@ mlir::LogicalResult cleave::buildPhases(mlir::PassManager &pm, const PhaseOption
       strategy.strategyText = options.strategyText;
       strategy.zero = options.zero;
       strategy.reshardAfterForward = options.reshardAfterForward;
+      strategy.wholeGradients = options.wholeGradients;
       strategy.regatherActivations = options.regatherActivations;
       pm.addPass(createApplyStrategyPass(strategy));
       continue;

@@ -109,6 +109,8 @@ def training(seed, config, options):
         options += ["--dropout", draw.choice(["0.1", "0.5"])]
     if draw.random() < 0.3:
         options.append("--keep-gathered")
+    if int(options[options.index("--microbatches") + 1]) > 1 and draw.random() < 0.3:
+        options.append("--whole-gradients")
     if "--sequence-parallel" in options and draw.random() < 0.5:
         options.append("--regather-activations")
     if "bf16" in options and draw.random() < 0.5:

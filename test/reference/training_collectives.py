@@ -11,7 +11,8 @@ bytes of one device's [batch/d, seq, hidden] activation, the minimum in ring byt
               d, and t for norms under sequence parallelism (and for the one KV head that tp shares)
               With m microbatches: as many, where gradients are added up whole; (m+1)/2 times as many
               where they are scattered each time (ZeRO 2, and 3 with gathered parameters kept); 3 m/2
-              times where ZeRO 3 gathers for each half of each microbatch, without what is there.
+              times where ZeRO 3 gathers for each half of each microbatch, without what is there; with
+              --whole-gradients those are scattered once.
               Hybrid sharding moves these over fsdp, and the sums of gradients over dp once.
   tp          2 f(t) x A x (4 layers + 2), and 2 f(t) x 2 values of 4 bytes a token for the loss: the
               largest logit and the sum of exponentials. (The usual table counts a third, the logit of
@@ -36,12 +37,15 @@ import sys
 import tempfile
 
 M4, SP = ["--microbatches", "4"], ["--sequence-parallel"]
+WHOLE = M4 + ["--whole-gradients"]
 LAYERS, HIDDEN, FFN, HEADS, VOCABULARY, BATCH, SEQUENCE = 4, 256, 1024, 8, 1024, 8, 128
 CASES = [("dp=8", []), ("dp=8", ["--zero", "1"]), ("dp=8", ["--zero", "2"]),
          ("dp=8", ["--zero", "3", "--keep-gathered"]), ("dp=8", ["--zero", "3"]),
          ("dp=8", ["--zero", "3", "--prefetch-bytes", "0"]), ("fsdp=8", []),
          ("dp=2,fsdp=4", []), ("dp=2,fsdp=4", M4), ("dp=8", M4), ("dp=8", ["--zero", "1"] + M4), ("dp=8", ["--zero", "2"] + M4),
          ("dp=8", ["--zero", "3", "--keep-gathered"] + M4), ("dp=8", ["--zero", "3"] + M4),
+         ("dp=8", ["--zero", "2"] + WHOLE), ("dp=8", ["--zero", "3"] + WHOLE),
+         ("dp=8", ["--zero", "3", "--keep-gathered"] + WHOLE), ("dp=2,fsdp=4", WHOLE),
          ("tp=8", []), ("tp=8", SP), ("tp=8", SP + ["--regather-activations"]), ("dp=2,tp=4", []),
          ("dp=2,tp=4", SP), ("dp=2,tp=4", SP + ["--regather-activations"]),
          ("dp=2,tp=4", ["--zero", "1"]), ("dp=2,tp=4", ["--kv", "1"])]
@@ -115,6 +119,7 @@ def minimum(mesh, flags, kv_heads):
     gradients += 2 * f(d * t if sp else d) * 4 * norms
     micro = 4 if "--microbatches" in flags else 1
     zero = zero_of(mesh, flags)
+    scatters = 1 if "--whole-gradients" in flags else micro
     once = gradients / 2  # a reduce-scatter of all gradients, or a gather of all parameters
     if stored < d:  # Hybrid: shards are reduced over dp once.
         gradients = 2 * f(d // stored) * 4 * (split + kv + norms) / stored
@@ -125,9 +130,9 @@ def minimum(mesh, flags, kv_heads):
         # The embedding has no use in the backward half; that of the head (and the last norm) begins
         # where the forward half ends.
         gathers = 2 * once - f(stored) * 4 * (2 * ends + HIDDEN)
-        gradients += micro * (gathers + once)
+        gradients += micro * gathers + scatters * once
     elif zero >= 2:
-        gradients += (micro + 1) * once
+        gradients += (scatters + 1) * once
     total = gradients + 2 * f(t) * (activation * (4 * LAYERS + 2) + 2 * 4 * BATCH // d * SEQUENCE)
     if "--regather-activations" in flags:
         total += f(t) * activation * 2 * LAYERS

@@ -44,6 +44,8 @@ def draw(generator, batch):
     divisors = [d for d in range(2, batch + 1) if batch % d == 0]
     if generator.random() < 0.4:
         text += f" --microbatches {generator.choice(divisors)}"
+        if ("fsdp=" in text or "--zero 2" in text or "--zero 3" in text) and generator.random() < 0.4:
+            text += " --whole-gradients"
     return text
 
 

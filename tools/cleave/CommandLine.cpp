@@ -211,6 +211,9 @@ void addCompile(CLI::App &app, CompileArgs &a) {
   c->add_flag("--reshard-after-forward,!--keep-gathered", a.reshardAfterForward,
               "Training step with ZeRO 3 or fsdp: gather parameters again for the backward half "
               "(default), or keep what the forward half gathered");
+  c->add_flag("--whole-gradients", a.wholeGradients,
+              "Training step with --microbatches and ZeRO 2, 3 or fsdp: add up gradients whole and "
+              "scatter the sums once, which sends less and takes more memory");
   c->add_flag("--regather-activations", a.regatherActivations,
               "Training step with --sequence-parallel: save activations sharded and gather them "
               "again for the backward half");

@@ -36,7 +36,7 @@ struct CompileArgs {
   std::vector<std::string> decay, noDecay; ///< patterns of parameter names
   StepNumbers numbers;
   bool sequenceParallel = false, noOverlap = false, timing = false;
-  bool reshardAfterForward = true, regatherActivations = false;
+  bool reshardAfterForward = true, regatherActivations = false, wholeGradients = false;
   std::string sizeFlag;               ///< a flag that was given and is for Hugging Face models only
   std::vector<std::string> arguments; ///< what all this was read from
   bool wrongReduction = false;

@@ -76,6 +76,8 @@ static std::string contradiction(const CompileArgs &args) {
           }))
         return (patterns == &args.decay ? "--decay" : "--no-decay") + (": '" + pattern.str()) +
                "' is no pattern of names: letters, digits, _ - . and the wildcards * ? [ ]";
+  if (args.wholeGradients && args.microbatches == 1)
+    return "--whole-gradients goes with --microbatches 2 or more";
   if (n.momentum && args.optimizer != "sgd")
     return "--momentum goes with --optimizer sgd; adamw has --beta1 and --beta2";
   if (args.optimizer == "sgd" && (n.beta1 || n.beta2 || n.eps))
@@ -100,6 +102,7 @@ CompileOptions cleave::tool::compileOptionsOf(const CompileArgs &args) {
   options.phases.zero = args.zero;
   options.phases.prefetchBytes = args.prefetchBytes;
   options.phases.reshardAfterForward = args.reshardAfterForward;
+  options.phases.wholeGradients = args.wholeGradients;
   options.phases.regatherActivations = args.regatherActivations;
   options.phases.training = args.entry == "train_step";
   options.phases.masterWeights =

@@ -38,6 +38,7 @@ struct PhaseOptions {
   std::string strategyText;         ///< what the file holds, where it is known already
   int zero = 0;                     ///< stage of ZeRO over the dp axis, 0 to 3
   bool reshardAfterForward = true;  ///< gather sharded parameters again for the backward half
+  bool wholeGradients = false;      ///< scatter sums over microbatches, not their terms
   bool regatherActivations = false; ///< and sequence-sharded activations
   bool training = false;            ///< make a training step of the forward entry
   bool masterWeights = false;       ///< of a training step: 16-bit weights are stored in f32

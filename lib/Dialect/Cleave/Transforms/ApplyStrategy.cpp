@@ -122,7 +122,7 @@ LogicalResult StrategyApplication::planStates() {
     bool master = masters.contains(state.getSymNameAttr());
     Layout computed = tables.gathered(*layout), gradient = *layout;
     ShardingAttr scattered;
-    if (!optimizer && tables.scattersGradients() &&
+    if (!optimizer && !options.wholeGradients && tables.scattersGradients() &&
         tables.shardStorage(names, /*optimizer=*/options.zero >= 2, gradient) &&
         gradient != computed)
       scattered = closed(gradient);
@@ -339,6 +339,7 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
     ApplyStrategyPassOptions options;
     options.zero = zero;
     options.reshardAfterForward = reshardAfterForward;
+    options.wholeGradients = wholeGradients;
     options.regatherActivations = regatherActivations;
     StrategyApplication application(getOperation(), *mesh, *tables, options);
     if (failed(application.planStates()))
@@ -361,6 +362,10 @@ struct ApplyStrategyPass : cleave::impl::ApplyStrategyPassBase<ApplyStrategyPass
       mesh->emitWarning(
           "keep-gathered has no effect: parameters are stored whole; it goes with ZeRO "
           "stage 3 or a mesh axis \"fsdp\"");
+    if (wholeGradients && !tables->scattersGradients())
+      mesh->emitWarning(
+          "whole-gradients has no effect: gradients are added up whole in any case; it "
+          "goes with ZeRO stage 2 or 3 or a mesh axis \"fsdp\"");
     if (regatherActivations && !application.savesSharded)
       mesh->emitWarning("regather-activations has no effect: the backward half of a training step "
                         "uses no activations that are sharded over the sequence; it goes with "

@@ -42,7 +42,7 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
     what is there. Without it there is one gather for all uses but those of the update.
 
     From `zero=2` on, and with fsdp, the gradient of each microbatch (`cleave.gradient_of`) is constrained
-    to the sharding in which it is added up.
+    to the sharding in which it is added up; not so with `whole-gradients`, where the sums are scattered.
 
     With `regather-activations` values whose dimension `seq` is sharded are saved so: another constraint
     with `cleave.again` stands before what the backward half uses of them.
@@ -84,6 +84,8 @@ def ApplyStrategyPass : Pass<"cleave-apply-strategy", "::mlir::ModuleOp"> {
            "Stage of ZeRO over dp: 1, 2 store optimizer states sharded, 3 parameters too">,
     Option<"reshardAfterForward", "reshard-after-forward", "bool", "true",
            "Let gathered parameters go after the forward half and gather them again for the backward half">,
+    Option<"wholeGradients", "whole-gradients", "bool", "false",
+           "Add up gradients of microbatches whole and scatter the sums">,
     Option<"regatherActivations", "regather-activations", "bool", "false",
            "Save sequence-sharded activations sharded and gather them again for the backward half">,
   ];
