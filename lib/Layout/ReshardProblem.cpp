@@ -260,16 +260,12 @@ void Solver::joinSums() {
     for (auto [value, layout] : llvm::zip(o.results, choice.results))
       if (layout.partialKind == Reduction::Sum)
         partial[value] = layout.partial;
-    // The axes over which all jointly linear operands are partial.
+    // The axes over which all terms are partial.
+    uint32_t areTerms = o.addsUp ? rule.separatelyLinear : rule.jointlyLinear;
     AxisList axes;
     unsigned terms = 0;
     for (auto [index, value] : llvm::enumerate(o.operands)) {
-      if (index >= 32 || !((rule.jointlyLinear | rule.separatelyLinear) >> index & 1))
-        continue;
-      // What is added up over repetitions is as many terms.
-      bool repeats = value != kNoValue && o.results.size() == 1 &&
-                     problem.values[value].runs > problem.values[o.results.front()].runs;
-      if (!repeats && !(rule.jointlyLinear >> index & 1))
+      if (index >= 32 || !(areTerms >> index & 1))
         continue;
       if (value == kNoValue || useCounts[value] > 1 || partial[value].empty() ||
           (terms && partial[value] != axes)) {
@@ -277,9 +273,10 @@ void Solver::joinSums() {
         break;
       }
       axes = partial[value];
-      terms += repeats ? problem.values[value].runs : 1;
+      ++terms;
     }
-    if (terms < 2 || o.results.size() != 1)
+    // What is added up over repetitions, even over a single one, is a term of the sum that goes on.
+    if (terms < (o.addsUp ? 1 : 2) || o.results.size() != 1)
       continue;
     bool splits =
         llvm::any_of(choice.axes, [&](const AxisList &list) { return axesOverlap(list, axes); });

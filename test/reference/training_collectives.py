@@ -36,16 +36,18 @@ import subprocess
 import sys
 import tempfile
 
-M4, SP = ["--microbatches", "4"], ["--sequence-parallel"]
+M2, M4, SP = ["--microbatches", "2"], ["--microbatches", "4"], ["--sequence-parallel"]
 WHOLE = M4 + ["--whole-gradients"]
 LAYERS, HIDDEN, FFN, HEADS, VOCABULARY, BATCH, SEQUENCE = 4, 256, 1024, 8, 1024, 8, 128
 CASES = [("dp=8", []), ("dp=8", ["--zero", "1"]), ("dp=8", ["--zero", "2"]),
          ("dp=8", ["--zero", "3", "--keep-gathered"]), ("dp=8", ["--zero", "3"]),
          ("dp=8", ["--zero", "3", "--prefetch-bytes", "0"]), ("fsdp=8", []),
          ("dp=2,fsdp=4", []), ("dp=2,fsdp=4", M4), ("dp=8", M4), ("dp=8", ["--zero", "1"] + M4), ("dp=8", ["--zero", "2"] + M4),
+         ("dp=8", ["--zero", "1"] + M2), ("dp=8", ["--zero", "2"] + M2),
          ("dp=8", ["--zero", "3", "--keep-gathered"] + M4), ("dp=8", ["--zero", "3"] + M4),
          ("dp=8", ["--zero", "2"] + WHOLE), ("dp=8", ["--zero", "3"] + WHOLE),
          ("dp=8", ["--zero", "3", "--keep-gathered"] + WHOLE), ("dp=2,fsdp=4", WHOLE),
+         ("dp=8", ["--zero", "2", "--whole-gradients"] + M2),
          ("tp=8", []), ("tp=8", SP), ("tp=8", SP + ["--regather-activations"]), ("dp=2,tp=4", []),
          ("dp=2,tp=4", SP), ("dp=2,tp=4", SP + ["--regather-activations"]),
          ("dp=2,tp=4", ["--zero", "1"]), ("dp=2,tp=4", ["--kv", "1"])]
@@ -86,6 +88,10 @@ def zero_of(mesh, flags):
     return int(flags[flags.index("--zero") + 1]) if "--zero" in flags else 3 * ("fsdp" in mesh)
 
 
+def microbatches(flags):
+    return int(flags[flags.index("--microbatches") + 1]) if "--microbatches" in flags else 1
+
+
 def instructions(mesh, flags):
     """By kind and axis the number of collectives, and of the parts that they have together."""
     matrices, norms = 7 * LAYERS + 2, 2 * LAYERS + 1
@@ -117,7 +123,7 @@ def minimum(mesh, flags, kv_heads):
     else:
         gradients = 2 * f(d) * 4 * split + 2 * f(d * t) * 4 * kv
     gradients += 2 * f(d * t if sp else d) * 4 * norms
-    micro = 4 if "--microbatches" in flags else 1
+    micro = microbatches(flags)
     zero = zero_of(mesh, flags)
     scatters = 1 if "--whole-gradients" in flags else micro
     once = gradients / 2  # a reduce-scatter of all gradients, or a gather of all parameters
@@ -158,7 +164,7 @@ def main():
             path = pathlib.Path(scratch) / "config.json"
             path.write_text(json.dumps(config(kv_heads)))
             program = str(pathlib.Path(scratch) / "step.cleave")
-            batch = BATCH * (4 if "--microbatches" in flags else 1)
+            batch = BATCH * microbatches(flags)
             subprocess.run([arguments.cleave, "compile", str(path), "-o", program, "--entry",
                             "train_step", "--mesh", mesh, "--batch", str(batch), "--seq",
                             str(SEQUENCE), "--cpu", "native"] +

@@ -34,6 +34,7 @@ struct ReshardProblem {
     uint32_t opClass = 0;
     llvm::SmallVector<uint32_t, 4> operands; ///< values, or kNoValue
     llvm::SmallVector<uint32_t, 2> results;
+    bool addsUp = false; ///< all that its operand is in its runs
   };
   /// A use in a fixed layout: a returned value, a sharding constraint. `order` is the number of the
   /// first op that comes after it. With `passes`, a value, partial sums may go on to that one, in

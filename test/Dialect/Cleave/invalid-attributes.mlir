@@ -202,3 +202,8 @@ module attributes {cleave.recipe = {arguments = ["a"], config = "{}"}} {}
 
 // expected-error @below {{'cleave.recipe' stands on a module}}
 func.func private @recipe() attributes {cleave.recipe = {arguments = [], config = "", strategy = ""}}
+
+// -----
+
+// expected-error @below {{'cleave.microbatches' of argument #0: must be an i64 that divides the rows of 'tensor<6x8xi64>', found 4 : i64}}
+func.func private @microbatches(tensor<6x8xi64> {cleave.microbatches = 4 : i64})

@@ -9,7 +9,7 @@ cleave.state @w : tensor<4xf32> {kind = "weight"}
 cleave.state @grad.w : tensor<4xf32> {kind = "gradient"}
 
 // CHECK-LABEL: func.func @train_step
-// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {cleave.state = @w}, %[[X:[a-z0-9]+]]: tensor<10x4xf32> {cleave.input = "x"}
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {cleave.state = @w}, %[[X:[a-z0-9]+]]: tensor<10x4xf32> {cleave.input = "x", cleave.microbatches = 5 : i64}
 // CHECK: %[[I:.*]] = graph.repetition count 4
 // CHECK: %[[V:.*]] = graph.reshape %[[X]] : tensor<10x4xf32> -> tensor<2x5x4xf32>
 // CHECK: %[[IOTA:.*]] = graph.iota dim 0 offset %[[I]] : tensor<1xi64>

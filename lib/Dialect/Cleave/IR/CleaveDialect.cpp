@@ -242,6 +242,19 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type, StringRef wh
   return success();
 }
 
+/// `cleave.microbatches` of an argument: what its rows are dealt among.
+static LogicalResult verifyMicrobatches(FunctionOpInterface function, unsigned index,
+                                        Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (number && number.getType().isInteger(64) && number.getInt() >= 1 && type &&
+      type.getRank() > 0 && type.getDimSize(0) % number.getInt() == 0)
+    return success();
+  return function.emitOpError() << "'" << kMicrobatchesAttr << "' of argument #" << index
+                                << ": must be an i64 that divides the rows of "
+                                << function.getArgumentTypes()[index] << ", found " << value;
+}
+
 /// `cleave.default` of an argument: a number that its elements can have.
 static LogicalResult verifyDefault(FunctionOpInterface function, unsigned index, Attribute value) {
   auto emitter = [&] {
@@ -270,6 +283,8 @@ LogicalResult CleaveDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
     return success();
   if (attribute.getName() == kDefaultAttr)
     return verifyDefault(function, index, attribute.getValue());
+  if (attribute.getName() == kMicrobatchesAttr)
+    return verifyMicrobatches(function, index, attribute.getValue());
   return verifyValueAttribute(op, function.getArgumentTypes()[index], "argument", index, attribute);
 }
 

@@ -140,9 +140,22 @@ LogicalResult StrategyApplication::planStates() {
 ShardingAttr StrategyApplication::planInput(FunctionOpInterface entry, unsigned index) {
   auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[index]);
   auto logical = entry.getArgAttrOfType<LogicalAxesAttr>(index, CleaveDialect::kLogicalAttr);
+  auto microbatches = dyn_cast_if_present<IntegerAttr>(
+      entry.removeArgAttr(index, StringAttr::get(module.getContext(), kMicrobatchesAttr)));
   if (!type || !logical)
     return {};
-  return closed(tables.layoutOf(StrategyTable::Inputs, NameList(logical, type)));
+  NameList names(logical, type);
+  if (!microbatches)
+    return closed(tables.layoutOf(StrategyTable::Inputs, names));
+  // A microbatch takes every so many rows. Where its rows do not divide, shards of the input are
+  // not those of microbatches, and the input stays whole.
+  SmallVector<int64_t> sizes(type.getShape());
+  sizes[0] /= microbatches.getInt();
+  names.sizes = sizes;
+  Layout layout = tables.layoutOf(StrategyTable::Inputs, names);
+  if (sizes[0] % shardCount(layout.dims[0]) != 0)
+    layout.dims[0].clear();
+  return closed(layout);
 }
 
 ShardingConstraintOp StrategyApplication::constrainResult(OpResult result, ShardingAttr sharding) {

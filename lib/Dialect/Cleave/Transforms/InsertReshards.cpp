@@ -296,7 +296,13 @@ struct InsertReshardsPass : cleave::impl::InsertReshardsPassBase<InsertReshardsP
     for (const ReshardProblem::Op &op : builder.problem.ops)
       ++alike[op.opClass];
     for (auto [i, choices] : llvm::enumerate(solution.choices)) {
+      // Another view of what is whole anyway, of which everybody takes a part.
+      const FactorChoice &best = choices.choices.front();
+      bool isFree = best.resultBytes == 0 &&
+                    llvm::all_of(best.operandBytes, [](double bytes) { return bytes == 0; });
       for (const WholeFactor &whole : choices.whole) {
+        if (whole.reason == WholeReason::Uneven && isFree)
+          continue;
         Operation *op = builder.classSamples[i];
         InFlightDiagnostic warning = op->emitWarning();
         warning << describeOp(op) << ": "

@@ -220,6 +220,7 @@ LogicalResult ReshardProblemBuilder::addOp(Operation *op) {
     return op->emitError() << describeOp(op)
                            << " has a region; sharding of ops with regions is not supported yet";
   ReshardProblem::Op entry;
+  entry.addsUp = isa<graph::SumRepetitionsOp>(op);
   for (Value operand : op->getOperands()) {
     auto number = numbers.find(operand);
     entry.operands.push_back(number == numbers.end() ? kNoValue : number->second);

@@ -194,8 +194,10 @@ Layout StrategyTables::layoutOf(StrategyTable table, const NamedShape &shape) {
   Layout layout = Layout::replicated(shape.names.size());
   for (auto [dim, size] : llvm::enumerate(shape.sizes)) {
     seenNames_.insert(shape.names[dim].str());
-    if (size >= 2)
-      layout.dims[dim] = subtractAxes(axesOf(table, shape, dim), layout.usedAxes());
+    if (size < 2)
+      continue;
+    layout.dims[dim] = subtractAxes(axesOf(table, shape, dim), layout.usedAxes());
+    shardsBatch_ |= shape.names[dim] == "batch" && !layout.dims[dim].empty();
   }
   noteUse(layout);
   return layout;
@@ -311,9 +313,19 @@ Layout StrategyTables::gathered(const Layout &layout) const {
 std::vector<std::string> StrategyTables::warnings() const {
   std::vector<std::string> lines;
   for (auto [index, axis] : llvm::enumerate(mesh_->axes())) {
-    if (axis.size < 2 || used_.test(index))
+    if (axis.size < 2)
       continue;
-    StringRef why = axis.name == "dp"     ? "no value has a batch of two rows or more"
+    constexpr llvm::StringLiteral kNoRows = "no batch or microbatch has two rows or more";
+    AxisRef whole = mesh_->axis(index);
+    if (used_.test(index)) {
+      if (axis.name == "dp" && seenNames_.count("batch") && !shardsBatch_ &&
+          axesOverlap(inputs_.at("batch"), whole))
+        lines.push_back("mesh axis \"dp\" (size " + std::to_string(axis.size) +
+                        ") shards what is stored only: " + kNoRows.str() +
+                        "; its devices compute the same thing");
+      continue;
+    }
+    StringRef why = axis.name == "dp"     ? StringRef(kNoRows)
                     : axis.name == "fsdp" ? "no parameter has a dimension of two elements or more"
                     : axis.name == "tp"
                         ? "no value has a logical axis vocab, mlp, kv_heads or q_groups of two "

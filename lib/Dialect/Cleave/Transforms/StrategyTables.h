@@ -86,7 +86,7 @@ private:
   std::optional<AxisRef> tp_;
   AxisList storage_, optimizerStorage_;
   int zero_ = 0;
-  bool zeroShards_ = false;
+  bool zeroShards_ = false, shardsBatch_ = false;
   Table weights_, activations_, inputs_;
   /// Query heads of each KV head, by the number of KV heads.
   std::map<int64_t, int64_t> groups_;

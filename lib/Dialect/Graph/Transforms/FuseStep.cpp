@@ -5,6 +5,7 @@
 // last are one body that is repeated.
 
 #include "cleave/Dialect/Cleave/IR/CleaveOps.h"
+#include "cleave/Dialect/Cleave/IR/TrainingAttributes.h"
 #include "cleave/Dialect/Graph/IR/GraphOps.h"
 #include "cleave/Dialect/Graph/IR/PrimitiveBuilder.h"
 #include "cleave/Dialect/Graph/Transforms/Passes.h"
@@ -92,6 +93,9 @@ LogicalResult StepFusion::collectArguments(func::FuncOp function) {
       SmallVector<int64_t> shape(type.getShape());
       shape[0] *= microbatches;
       type = RankedTensorType::get(shape, type.getElementType());
+      NamedAttrList dealt(attributes);
+      dealt.set(kMicrobatchesAttr, builder.getI64IntegerAttr(microbatches));
+      attributes = dealt.getDictionary(builder.getContext());
     }
     // What micro takes is dealt by rows; prologue sees the same rows.
     arguments.insert({name, {type, attributes}});

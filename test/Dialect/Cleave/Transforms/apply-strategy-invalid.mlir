@@ -35,10 +35,20 @@ func.func @forward() attributes {cleave.entry} {
 
 // -----
 
-// expected-warning @below {{mesh axis "dp" (size 2) finds nothing to shard: no value has a batch of two rows or more; its devices compute the same thing, so leave it out of the mesh}}
+// expected-warning @below {{mesh axis "dp" (size 2) finds nothing to shard: no batch or microbatch has two rows or more; its devices compute the same thing, so leave it out of the mesh}}
 cleave.mesh @mesh = <["dp"=2, "tp"=2]>
 cleave.state @w : tensor<8xf32> {logical = #cleave.logical<["mlp"]>}
 func.func @forward(%ids: tensor<1x8xi64> {cleave.logical = #cleave.logical<["batch", "seq"]>}) attributes {cleave.entry} {
+  return
+}
+
+// -----
+
+// One row a microbatch: the input stays whole, and only optimizer states are sharded.
+// expected-warning @below {{mesh axis "dp" (size 2) shards what is stored only: no batch or microbatch has two rows or more; its devices compute the same thing}}
+cleave.mesh @mesh = <["dp"=2]>
+cleave.state @m : tensor<8xf32> {kind = "optimizer", sharding = #cleave.sharding<@mesh, [{"dp"}]>}
+func.func @train_step(%ids: tensor<4x8xi64> {cleave.input = "ids", cleave.logical = #cleave.logical<["batch", "seq"]>, cleave.microbatches = 4 : i64}) attributes {cleave.entry} {
   return
 }
 

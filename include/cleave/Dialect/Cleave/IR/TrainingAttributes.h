@@ -23,6 +23,9 @@ inline constexpr llvm::StringLiteral kGradientOfAttr = "cleave.gradient_of";
 /// it makes was there once and was let go for the sake of memory.
 inline constexpr llvm::StringLiteral kAgainAttr = "cleave.again";
 
+/// On an input of a step: the number of microbatches among which its rows, dimension 0, are dealt.
+inline constexpr llvm::StringLiteral kMicrobatchesAttr = "cleave.microbatches";
+
 } // namespace cleave
 
 #endif // CLEAVE_DIALECT_CLEAVE_IR_TRAININGATTRIBUTES_H
