@@ -21,7 +21,7 @@ cleave.state @grad.w : tensor<4xf32> {kind = "gradient"}
 // CHECK-NOT: func.func
 
 // TWO-LABEL: func.func @train_step
-// TWO-SAME: %[[X:[a-z0-9]+]]: tensor<12x4xf32> {cleave.input = "x"}
+// TWO-SAME: %[[X:[a-z0-9]+]]: tensor<12x4xf32> {cleave.input = "x", cleave.microbatches = 2 : i64}
 // Nothing of the first microbatch is left where only the last one gives the state.
 // TWO: %[[V:.*]] = graph.reshape %[[X]] : tensor<12x4xf32> -> tensor<6x2x4xf32>
 // TWO-NOT: graph.repetition
