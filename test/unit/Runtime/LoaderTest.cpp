@@ -41,43 +41,6 @@ File withChecksum(File file) {
   return withHeader(std::move(file), 24, hash);
 }
 
-/// Loads a file that may be damaged and, if it is taken, runs it with every input set.
-void loadAndRun(const File &file) {
-  auto executable = Executable::fromMemory(file);
-  if (!executable.ok())
-    return;
-  (void)(*executable)->describeJson();
-  SessionOptions options;
-  options.interleavingSeed = 1;
-  auto session = Session::create(*executable, options);
-  if (!session.ok())
-    return;
-  auto zeros = [](const TensorInfo &t) {
-    HostArray array;
-    array.dtype = t.dtype;
-    array.shape = t.shape;
-    return array;
-  };
-  std::vector<uint8_t> data(1 << 16);
-  for (const StateInfo &state : (*executable)->states()) {
-    HostArray array = zeros(state.tensor);
-    if (state.tensor.globalBytes() > data.size())
-      return; // a shape that only a test with more patience would feed
-    array.data = data.data();
-    (void)(*session)->setState(state.tensor.name, array);
-  }
-  for (const EntryInfo &entry : (*executable)->entries()) {
-    for (const TensorInfo &t : entry.inputs) {
-      HostArray array = zeros(t);
-      if (t.globalBytes() > data.size())
-        return;
-      array.data = data.data();
-      (void)(*session)->setInput(entry.name, t.name, array);
-    }
-    (void)(*session)->run(entry.name);
-  }
-}
-
 TEST(Loader, Header) {
   File good = Mlp().build().file();
   EXPECT_EQ(loadError(good), "");

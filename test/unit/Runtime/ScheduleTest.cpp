@@ -172,6 +172,17 @@ TEST(Schedule, CheckedRunNamesTheRepetition) {
   EXPECT_THAT(where, HasSubstr("\"repetition\": 2"));
 }
 
+TEST(Schedule, EveryByteFlippedWithChecksumRecomputed) {
+  // Refused, or harmless when run.
+  std::vector<uint8_t> good = schedule().payload();
+  for (size_t i = 0; i < good.size(); ++i)
+    for (uint8_t flip : {0x01, 0x40, 0x80, 0xff}) {
+      std::vector<uint8_t> bad = good;
+      bad[i] ^= flip;
+      loadAndRun(makeContainer(bad));
+    }
+}
+
 struct Damage {
   const char *name;
   void (*apply)(ExecutableBuilder &);

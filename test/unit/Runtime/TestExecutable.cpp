@@ -4,6 +4,7 @@
 #include "TestExecutable.h"
 
 #include "cleave/schema_hash.h"
+#include "core/session.h"
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -243,6 +244,42 @@ std::string errorOf(cleave_status *status, cleave_code code) {
   EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   cleave_status_free(status);
   return message;
+}
+
+void loadAndRun(const std::vector<uint8_t> &file) {
+  auto executable = Executable::fromMemory(file);
+  if (!executable.ok())
+    return;
+  (void)(*executable)->describeJson();
+  SessionOptions options;
+  options.interleavingSeed = 1;
+  auto session = Session::create(*executable, options);
+  if (!session.ok())
+    return;
+  auto zeros = [](const TensorInfo &t) {
+    HostArray array;
+    array.dtype = t.dtype;
+    array.shape = t.shape;
+    return array;
+  };
+  std::vector<uint8_t> data(1 << 16);
+  for (const StateInfo &state : (*executable)->states()) {
+    HostArray array = zeros(state.tensor);
+    if (state.tensor.globalBytes() > data.size())
+      return; // a shape that only a test with more patience would feed
+    array.data = data.data();
+    (void)(*session)->setState(state.tensor.name, array);
+  }
+  for (const EntryInfo &entry : (*executable)->entries()) {
+    for (const TensorInfo &t : entry.inputs) {
+      HostArray array = zeros(t);
+      if (t.globalBytes() > data.size())
+        return;
+      array.data = data.data();
+      (void)(*session)->setInput(entry.name, t.name, array);
+    }
+    (void)(*session)->run(entry.name);
+  }
 }
 
 } // namespace cleave::rt::test

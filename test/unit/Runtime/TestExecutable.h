@@ -78,6 +78,8 @@ struct Mlp {
 /// Numbers in [-1, 1) that depend on the seed alone.
 std::vector<float> randomFloats(size_t count, uint64_t seed);
 std::vector<uint8_t> readFile(const std::string &path);
+/// Loads a file that may be damaged and, if it is taken, runs it with every input set.
+void loadAndRun(const std::vector<uint8_t> &file);
 
 /// Fails the test with a status' message, and frees it.
 #define ASSERT_CLEAVE_OK(expr)                                                                     \
