@@ -465,13 +465,31 @@ LogicalResult EntryLowering::lowerRepeat(graph::RepeatOp op) {
   for (Operation &inner : llvm::make_early_inc_range(body.without_terminator()))
     if (failed(lower(&inner)))
       return failure();
-  // What does not lie there yet is copied when all of it has been computed.
+  // What does not lie there yet is copied when all of it has been computed; a result of the
+  // repetition before that another result goes on with is set aside first.
   Operation *terminator = body.getTerminator();
+  auto rootOf = [](Value buffer) {
+    while (auto view = buffer.getDefiningOp<ViewOp>())
+      buffer = view.getSource();
+    return buffer;
+  };
+  llvm::DenseSet<Value> overwritten;
+  SmallVector<std::tuple<Value, Value, Value>> copies;
   for (auto [result, value] : llvm::zip_equal(op.getResults(), terminator->getOperands())) {
     Value from = dense(value, terminator), to = tensors_.lookup(result).buffer;
-    if (from != to)
-      emit<CopyOp>(op, 0, from, to);
+    if (from == to)
+      continue;
+    copies.push_back({value, from, to});
+    overwritten.insert(rootOf(to));
   }
+  for (auto &[value, from, to] : copies)
+    if (overwritten.contains(rootOf(from))) {
+      Value aside = allocate(byteSize(cast<RankedTensorType>(value.getType())));
+      emit<CopyOp>(op, 0, from, aside);
+      from = aside;
+    }
+  for (auto [value, from, to] : copies)
+    emit<CopyOp>(op, 0, from, to);
   beginSegment(op.getLoc(), 1);
   assignUpdates(*op->getBlock());
   return success();

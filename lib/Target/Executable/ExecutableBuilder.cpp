@@ -385,20 +385,26 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
   return result;
 }
 
-void ExecutableBuilder::addSchedule(EntryOp op, fb::EntryT &entry) {
+LogicalResult ExecutableBuilder::addSchedule(EntryOp op, fb::EntryT &entry) {
+  // What the runtime takes.
+  constexpr int64_t kMaxRepetitions = 1 << 14, kMaxRuns = 1 << 24;
   auto segments = op.getOps<SegmentOp>();
   if (segments.empty())
-    return;
-  uint32_t count = 0, repetitions = 1;
+    return success();
+  int64_t count = 0, repetitions = 1, runs = 0;
   auto add = [&] {
     if (count)
       entry.schedule.push_back(fb::Segment(count, repetitions));
+    runs += count * repetitions;
     count = 0;
   };
   for (Operation &inner : op.getBody().front()) {
     if (auto segment = dyn_cast<SegmentOp>(inner)) {
       add();
       repetitions = segment.getRepetitions();
+      if (repetitions > kMaxRepetitions)
+        return segment.emitOpError() << "repeats its instructions " << repetitions
+                                     << " times, more than " << kMaxRepetitions;
     }
     if (isa<InstructionOpInterface>(inner)) {
       segments_[&inner] = entry.schedule.size();
@@ -406,6 +412,10 @@ void ExecutableBuilder::addSchedule(EntryOp op, fb::EntryT &entry) {
     }
   }
   add();
+  if (runs <= kMaxRuns)
+    return success();
+  return op.emitOpError() << "runs " << runs << " instructions, those repeated counted each time, "
+                          << "more than " << kMaxRuns << "; take fewer microbatches or repetitions";
 }
 
 LogicalResult ExecutableBuilder::addEntry(EntryOp op) {
@@ -454,7 +464,8 @@ LogicalResult ExecutableBuilder::addEntry(EntryOp op) {
   entry->gradient_bytes = account.heldGradients;
   for (auto [position, instruction] : llvm::enumerate(op.getInstructions()))
     positions_[instruction] = position;
-  addSchedule(op, *entry);
+  if (failed(addSchedule(op, *entry)))
+    return failure();
   for (InstructionOpInterface instruction : op.getInstructions())
     if (failed(addInstruction(instruction, *entry)))
       return failure();

@@ -28,7 +28,7 @@ private:
   mlir::LogicalResult addEntry(exec::EntryOp entry);
   template <typename OpT, typename TableT>
   mlir::LogicalResult fillAttention(OpT op, TableT &attention);
-  void addSchedule(exec::EntryOp op, fb::EntryT &entry);
+  mlir::LogicalResult addSchedule(exec::EntryOp op, fb::EntryT &entry);
   mlir::LogicalResult addInstruction(exec::InstructionOpInterface instruction, fb::EntryT &entry);
 
   mlir::FailureOr<std::unique_ptr<fb::TensorT>> tensor(mlir::Operation *op, exec::TensorAttr tensor,

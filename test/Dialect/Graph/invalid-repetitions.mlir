@@ -78,3 +78,11 @@ func.func @wrong_type(%x: tensor<f32>) -> tensor<f32> {
   %0 = graph.repeat @body(%x) count 2 : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func private @body(%i: index, %s: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{repeats @body, which repeats something itself; repetitions do not nest}}
+  %0 = graph.repeat @body() count 2 : () -> tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -176,6 +176,10 @@ LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
   llvm::append_range(arguments, getResultTypes());
   llvm::append_range(arguments, getOperandTypes());
   auto expected = FunctionType::get(getContext(), arguments, getResultTypes());
+  bool repeats = function->walk([](RepeatOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (repeats)
+    return emitOpError() << "repeats " << getCalleeAttr()
+                         << ", which repeats something itself; repetitions do not nest";
   if (function.getFunctionType() == expected)
     return success();
   return emitOpError() << "expected " << getCalleeAttr() << " to be of type " << expected
