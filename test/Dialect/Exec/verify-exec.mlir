@@ -20,6 +20,14 @@ exec.entry @outside on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] st
 // -----
 
 cleave.mesh @mesh = <["tp"=2]>
+exec.entry @far_outside on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  // expected-error @+1 {{ends at byte 9223372036854775871, past its region's 4096}}
+  %0 = exec.buffer scratch 64 at 9223372036854775807
+}
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
 exec.entry @unwritten on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
   // expected-note @+1 {{the buffer}}
   %0 = exec.buffer scratch 64 at 0

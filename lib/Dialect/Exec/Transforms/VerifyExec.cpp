@@ -7,6 +7,7 @@
 #include "cleave/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cleave/Dialect/Exec/Transforms/Passes.h"
 
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -42,9 +43,9 @@ public:
       if (!buffer.getOffset())
         return buffer.emitOpError("has no place: run cleave-pack-memory before the proof");
       int64_t size = sizeOf(buffer.getRegion());
-      if (size >= 0 && int64_t(*buffer.getOffset() + buffer.getBytes()) > size)
-        return buffer.emitOpError("ends at byte ")
-               << *buffer.getOffset() + buffer.getBytes() << ", past its region's " << size;
+      uint64_t most = size >= 0 ? size : std::numeric_limits<int64_t>::max();
+      if (uint64_t end = *buffer.getOffset() + buffer.getBytes(); end > most)
+        return buffer.emitOpError("ends at byte ") << end << ", past its region's " << most;
     }
     int64_t lastCollective = -1;
     int64_t count = order_.instructions().size();
