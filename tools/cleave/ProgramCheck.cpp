@@ -209,6 +209,8 @@ void ProgramCheck::compare(llvm::ArrayRef<std::vector<double>> expected, Compari
       if (!std::isfinite(output.unsharded)) {
         output.limit = floor;
         output.note = "overflows where float64 does not, unsharded too";
+      } else if (!narrow_ && output.unsharded > 0x1p12 * floor) {
+        output.note = kFarFromFloat64.str();
       }
     }
     report.outputs.push_back(output);

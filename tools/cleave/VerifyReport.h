@@ -6,6 +6,7 @@
 #define CLEAVE_TOOLS_VERIFYREPORT_H
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,10 @@
 #include <vector>
 
 namespace cleave::tool {
+
+/// A note where the unsharded program is off by more than 1/256 of the largest value.
+inline constexpr llvm::StringLiteral kFarFromFloat64 =
+    "unsharded it is far from float64 too: float32 is too narrow for it, or both are wrong";
 
 struct OutputReport {
   std::string name;

@@ -76,11 +76,13 @@ public:
           continue;
         most = share;
         worst = std::move(report);
-        worst.note = "worst of " + std::to_string(group.first.size()) +
-                     " states: " + states_.actual[i].name +
-                     (updates_.count(states_.actual[i].name) ? ", of its own moments"
-                      : states_.isNarrow                     ? ", root mean square"
-                                                             : "");
+        if (!worst.note.empty())
+          worst.note += "; ";
+        worst.note += "worst of " + std::to_string(group.first.size()) +
+                      " states: " + states_.actual[i].name +
+                      (updates_.count(states_.actual[i].name) ? ", of its own moments"
+                       : states_.isNarrow                     ? ", root mean square"
+                                                              : "");
       }
       worst.name = name;
       reports.push_back(std::move(worst));
@@ -152,6 +154,8 @@ private:
       if (!states_.unsharded.empty()) {
         report.unsharded = distance(states_.unsharded[i].numbers(), expected);
         report.limit = std::max(4 * report.unsharded, floor);
+        if (!narrow && report.unsharded > 0x1p9 * floor)
+          report.note = kFarFromFloat64.str();
       }
     }
     report.relative = report.absolute / std::max(largest, 1e-300);
