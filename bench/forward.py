@@ -28,6 +28,14 @@ EAGER, WIDE = "torch eager", "dp=2,tp=4"
 MODEL = pathlib.Path(__file__).resolve().parent / "models" / "llama-h512"
 
 
+def save_model(folder, tensors, ids):
+    """Writes config, weights and inputs; returns the file of the inputs."""
+    shutil.copy(MODEL / "config.json", folder)
+    save_file(tensors, folder / "model.safetensors")
+    save_file({"input_ids": ids, "labels": ids}, folder / "inputs.safetensors")
+    return folder / "inputs.safetensors"
+
+
 def weights(config, seed=0):
     rng = np.random.default_rng(seed)
     h, f, v = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
@@ -148,10 +156,7 @@ def main():
     ids = np.random.default_rng(1).integers(0, config["vocab_size"], (a.batch, a.seq))
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        shutil.copy(MODEL / "config.json", folder)
-        save_file(tensors, folder / "model.safetensors")
-        inputs = folder / "inputs.safetensors"
-        save_file({"input_ids": ids, "labels": ids}, inputs)
+        inputs = save_model(folder, tensors, ids)
         meshes = {mesh: Cleave(a.cleave, folder, mesh, inputs, a) for mesh in a.meshes.split(";")}
         eager = Eager(config, tensors, a.seq)
         torch_ids = torch.from_numpy(ids)

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save_file
 
-from forward import MODEL, Eager, add_run_options, device_count, weights
+from forward import MODEL, Eager, add_run_options, device_count, save_model, weights
 
 PEAK, EAGER, COMPILED, WIDE = "oneDNN 2048^3", "torch eager", "torch.compile", "dp=2,tp=4"
 LEARNING_RATE, BETAS, EPS, DECAY = 3e-4, (0.9, 0.95), 1e-8, 0.1
@@ -147,10 +147,7 @@ def main():
     meshes = [m for m in a.meshes.split(";") if m]
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        shutil.copy(MODEL / "config.json", folder)
-        save_file(tensors, folder / "model.safetensors")
-        inputs = folder / "inputs.safetensors"
-        save_file({"input_ids": ids, "labels": ids}, inputs)
+        inputs = save_model(folder, tensors, ids)
         tool = a.build / "bin" / "cleave"
         programs = {mesh: Cleave(tool, folder, mesh, inputs, a) for mesh in meshes}
         peers = {EAGER: Torch(config, tensors, ids, False), COMPILED: Torch(config, tensors, ids, True)}

@@ -409,10 +409,6 @@ LogicalResult Machine::runCall(func::CallOp op) {
 }
 
 LogicalResult Machine::runRepeat(graph::RepeatOp op) {
-  FunctionOpInterface function = op.getFunction();
-  if (!function || function.isExternal())
-    return op.emitError() << "expected a function with a body named " << op.getCalleeAttr()
-                          << ", found none";
   std::vector<Values> carried;
   for (Type type : op->getResultTypes()) {
     Values zeros;
@@ -429,7 +425,7 @@ LogicalResult Machine::runRepeat(graph::RepeatOp op) {
     for (Value operand : op.getOperands())
       arguments.push_back(values.lookup(operand));
     FailureOr<std::vector<Values>> next =
-        inner.runBlock(function.getFunctionBody().front(), arguments);
+        inner.runBlock(op.getFunction().getFunctionBody().front(), arguments);
     if (failed(next))
       return failure();
     carried = std::move(*next);

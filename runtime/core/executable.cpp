@@ -4,6 +4,7 @@
 #include "core/executable.h"
 
 #include "base/checked.h"
+#include "cleave/schedule_limits.h"
 #include "cleave/schema_hash.h"
 #include "core/verify_instruction.h"
 #include <algorithm>
@@ -295,8 +296,6 @@ Status Executable::verifySignature(EntryInfo &entry) {
 }
 
 Status Executable::verifySchedule(EntryInfo &entry) {
-  constexpr uint32_t kMaxRepetitions = 1 << 14;
-  constexpr uint64_t kMaxRuns = 1 << 24; ///< of instructions
   uint32_t count = entry.schema->instrs()->size();
   if (!entry.schema->schedule() || entry.schema->schedule()->size() == 0) {
     entry.segments.push_back({0, count, 1});
@@ -319,9 +318,9 @@ Status Executable::verifySchedule(EntryInfo &entry) {
   if (begin != count)
     return absl::DataLossError(
         absl::StrCat("its schedule has ", begin, " of ", count, " instructions"));
-  if (runs > kMaxRuns)
+  if (runs > uint64_t(kMaxInstructionRuns))
     return absl::DataLossError(
-        absl::StrCat("its schedule runs ", runs, " instructions, more than ", kMaxRuns));
+        absl::StrCat("its schedule runs ", runs, " instructions, more than ", kMaxInstructionRuns));
   return absl::OkStatus();
 }
 

@@ -443,8 +443,6 @@ void EntryLowering::beginSegment(Location loc, int64_t repetitions) {
 
 LogicalResult EntryLowering::lowerRepeat(graph::RepeatOp op) {
   auto function = cast<func::FuncOp>(op.getFunction());
-  if (!function.getBody().hasOneBlock())
-    return op.emitOpError("repeats ") << op.getCalleeAttr() << ", which must have one block";
   if (failed(checkTensors(function)))
     return failure();
   Block &body = function.getBody().front();
@@ -461,7 +459,6 @@ LogicalResult EntryLowering::lowerRepeat(graph::RepeatOp op) {
                                                 llvm::to_vector_of<Value>(op.getOperands()))))
     tensors_[argument] = tensors_.lookup(value);
   assignUpdates(body);
-
   for (Operation &inner : llvm::make_early_inc_range(body.without_terminator()))
     if (failed(lower(&inner)))
       return failure();

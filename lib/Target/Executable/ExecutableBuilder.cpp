@@ -6,6 +6,7 @@
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
 #include "cleave/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cleave/Dialect/Exec/Transforms/ScratchAccount.h"
+#include "cleave/schedule_limits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -386,8 +387,6 @@ LogicalResult ExecutableBuilder::addInstruction(InstructionOpInterface instructi
 }
 
 LogicalResult ExecutableBuilder::addSchedule(EntryOp op, fb::EntryT &entry) {
-  // What the runtime takes.
-  constexpr int64_t kMaxRepetitions = 1 << 14, kMaxRuns = 1 << 24;
   auto segments = op.getOps<SegmentOp>();
   if (segments.empty())
     return success();
@@ -412,10 +411,11 @@ LogicalResult ExecutableBuilder::addSchedule(EntryOp op, fb::EntryT &entry) {
     }
   }
   add();
-  if (runs <= kMaxRuns)
+  if (runs <= kMaxInstructionRuns)
     return success();
   return op.emitOpError() << "runs " << runs << " instructions, those repeated counted each time, "
-                          << "more than " << kMaxRuns << "; take fewer microbatches or repetitions";
+                          << "more than " << kMaxInstructionRuns
+                          << "; take fewer microbatches or repetitions";
 }
 
 LogicalResult ExecutableBuilder::addEntry(EntryOp op) {

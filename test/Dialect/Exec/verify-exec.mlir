@@ -234,3 +234,12 @@ exec.entry @elsewhere on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] 
   // expected-error @+1 {{has result 0 in a buffer of its own, but the kernel writes it over input 0}}
   %c = exec.launch @add ins(%0, %1) outs(%2) stream 0
 }
+
+// -----
+
+cleave.mesh @mesh = <["tp"=2]>
+exec.entry @unknown_kernel on @mesh axes [#cleave.axes<["tp"]>] inputs [] outputs [] states [] attributes {scratch_bytes = 4096 : i64, input_bytes = 256 : i64, output_bytes = 256 : i64} {
+  %0 = exec.buffer scratch 64 at 0
+  // expected-error @+1 {{runs the kernel @missing, which is not declared}}
+  %a = exec.launch @missing ins() outs(%0) stream 0
+}

@@ -86,3 +86,16 @@ func.func private @body(%i: index, %s: tensor<f32>) -> tensor<f32> {
   %0 = graph.repeat @body() count 2 : () -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func private @branches(%i: index, %s: tensor<f32>) -> tensor<f32> {
+  cf.br ^end
+^end:
+  return %s : tensor<f32>
+}
+func.func @several_blocks() -> tensor<f32> {
+  // expected-error @+1 {{repeats @branches, which must have one block}}
+  %0 = graph.repeat @branches() count 2 : () -> tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -199,6 +199,29 @@ const Damage kDamages[] = {
     {"Never", [](auto &b) { b.entry().schedule[1] = fb::Segment(5, 0); }, "0 repetitions"},
     {"TooOften", [](auto &b) { b.entry().schedule[1] = fb::Segment(5, 1u << 31); },
      "2147483648 repetitions"},
+    {"TooManyRuns",
+     [](auto &b) {
+       for (int i = 0; i < 1100; ++i)
+         b.add(fill(ref(fb::Region::Scratch, 0, 4), 1), "more");
+       b.entry().schedule = {fb::Segment(1108, 1 << 14)};
+     },
+     "its schedule runs 18153472 instructions, more than 16777216"},
+    {"OtherPermutations",
+     [](auto &b) {
+       fb::CollectiveT permute;
+       permute.kind = fb::CollectiveKind::Permute;
+       permute.dtype = fb::DType::F32;
+       auto part = std::make_unique<fb::CollectivePartT>();
+       part->src = pointer(ref(fb::Region::Scratch, 64, 32));
+       part->dst = pointer(ref(fb::Region::Scratch, 128, 32));
+       part->outer = part->dim = part->block = 1;
+       part->inner = 8;
+       permute.parts.push_back(std::move(part));
+       permute.peer = expr({9, 3, 0, 0, 4, 0});
+       permute.source = expr({9, 3, 0, 0, 4, 0});
+       b.entry().instrs[6]->op.Set(std::move(permute));
+     },
+     "a permutation differs from repetition to repetition"},
     {"WaitsForAnotherSegment", [](auto &b) { b.entry().instrs[7]->waits = {4}; },
      "waits for instruction 4, which is not an earlier one of its segment"},
     {"OtherCount", [](auto &b) { b.entry().schedule[1] = fb::Segment(5, 4); },

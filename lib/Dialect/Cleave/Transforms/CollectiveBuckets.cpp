@@ -3,7 +3,7 @@
 
 #include "CollectiveBuckets.h"
 
-#include "Segments.h"
+#include "LayerRuns.h"
 
 #include "cleave/Dialect/Cleave/IR/Buckets.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
@@ -97,7 +97,7 @@ private:
   int64_t smallBytes, bucketBytes;
   SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, size_t> positions; ///< a moved op has that of the one it stands at
-  std::optional<Segments> segments;
+  std::optional<LayerRuns> layerRuns;
   llvm::DenseMap<Operation *, int64_t> candidates; ///< that are in no bucket yet: their bytes
   llvm::DenseSet<Value> early;
   int64_t numBuckets = 0, numMembers = 0;
@@ -128,7 +128,7 @@ Key BucketFormer::keyOf(CollectiveOpInterface op) const {
           op.getCollectiveReduction(),
           getElementTypeOrSelf(op.getTensorOperand()),
           op->hasAttr(kAgainAttr),
-          isGather ? segments->of[firstUse(op.getTensorResult())] : kAnyRun};
+          isGather ? layerRuns->of[firstUse(op.getTensorResult())] : kAnyRun};
 }
 
 void BucketFormer::findCandidates() {
@@ -230,7 +230,7 @@ void BucketFormer::combine(CollectiveKind kind) {
     Operation &op = *ops[position];
     for (size_t i = 0; i < open.size();) {
       Bucket &bucket = open[i];
-      if (bucket.key.run != kAnyRun && bucket.key.run < segments->of[position]) {
+      if (bucket.key.run != kAnyRun && bucket.key.run < layerRuns->of[position]) {
         close(i);
         continue;
       }
@@ -312,7 +312,7 @@ int64_t BucketFormer::run() {
   if (candidates.size() < 2)
     return 0;
   findPositions();
-  segments.emplace(ops);
+  layerRuns.emplace(ops);
   gatherAhead();
   for (CollectiveKind kind : kOrder) {
     auto count = llvm::count_if(candidates, [&](auto &candidate) {
@@ -322,7 +322,7 @@ int64_t BucketFormer::run() {
       continue;
     findPositions();
     if (kind == CollectiveKind::AllGather)
-      segments.emplace(ops);
+      layerRuns.emplace(ops);
     combine(kind);
   }
   return numMembers;

@@ -1,7 +1,7 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "Segments.h"
+#include "LayerRuns.h"
 
 #include "cleave/Dialect/Cleave/IR/Buckets.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
@@ -30,7 +30,7 @@ public:
 private:
   struct Addition {
     graph::AddOp op;
-    unsigned run; ///< in which it could be made
+    size_t run; ///< in which it could be made
   };
   bool isUsedBy(Operation *op) const {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
@@ -69,17 +69,11 @@ DelayedAdditions::DelayedAdditions(Block &block) {
 }
 
 void DelayedAdditions::run() {
-  using Tag = std::pair<Attribute, Attribute>;
-  Tag current;
-  unsigned number = 0;
-  for (Operation *op : ops) {
+  if (additionsOf.empty())
+    return;
+  LayerRuns runs(ops);
+  for (auto [op, number] : llvm::zip_equal(ops, runs.of)) {
     bool isEnd = op->hasTrait<OpTrait::IsTerminator>() || isUsedBy(op);
-    if (isWork(op)) {
-      Tag tag{op->getDiscardableAttr(CleaveDialect::kBlockAttr),
-              op->getDiscardableAttr(CleaveDialect::kInstanceAttr)};
-      number += tag != current;
-      current = tag;
-    }
     llvm::erase_if(waiting, [&](const Addition &addition) {
       if (!isEnd && addition.run + 2 > number)
         return false;
@@ -111,7 +105,7 @@ class Overlap {
 public:
   Overlap(Block &block, const OverlapCollectivesPassOptions &options)
       : prefetch(std::max<int64_t>(options.prefetch, 0)), prefetchBytes(options.prefetchBytes),
-        operandBytes(options.operandBytes), ops(opsOf(block)), segments(ops) {
+        operandBytes(options.operandBytes), ops(opsOf(block)), layerRuns(ops) {
     for (auto [position, op] : llvm::enumerate(ops)) {
       positions[op] = position;
       if (isa<graph::RepeatOp>(op))
@@ -162,7 +156,7 @@ private:
   /// Repeated functions, in order: when one begins, everything before has completed.
   SmallVector<size_t> barriers;
   /// What the first work of a run waits for comes before what is fetched ahead.
-  Segments segments;
+  LayerRuns layerRuns;
   std::vector<size_t> workBefore;
   llvm::DenseSet<Value> early;
   std::vector<Plan> plans;
@@ -200,10 +194,10 @@ size_t Overlap::earliestStart(const Plan &plan) const {
     ready = std::max(ready, *std::prev(barrier) + 1);
   if (!plan.isEarly)
     return ready;
-  size_t segment = segments.of[use];
+  size_t segment = layerRuns.of[use];
   size_t ahead = std::min<size_t>(segment, prefetch);
   return std::min(positions.lookup(plan.members.front()),
-                  std::max(ready, segments.firstWork[segment - ahead]));
+                  std::max(ready, layerRuns.firstWork[segment - ahead]));
 }
 
 bool Overlap::isEarly(Operation *op) const {
@@ -260,9 +254,9 @@ void Overlap::waitSooner() {
   for (Plan &plan : plans) {
     if (plan.isEarly || plan.freedBytes() <= 0)
       continue;
-    size_t last = segments.of[plan.start] + 1 + prefetch;
-    if (last < segments.firstWork.size())
-      plan.done = std::min(plan.done, std::max(plan.start, segments.firstWork[last]));
+    size_t last = layerRuns.of[plan.start] + 1 + prefetch;
+    if (last < layerRuns.firstWork.size())
+      plan.done = std::min(plan.done, std::max(plan.start, layerRuns.firstWork[last]));
     llvm::erase_if(held, [&](Plan *other) {
       if (other->done > plan.start)
         return false;

@@ -137,7 +137,7 @@ static std::optional<int64_t> apply(int64_t opcode, int64_t a, int64_t b) {
   }
 }
 
-std::optional<int64_t> ExprAttr::evaluate(ArrayRef<int64_t> coordinates, int64_t repetition) {
+std::optional<int64_t> ExprAttr::evaluate(ArrayRef<int64_t> coordinates) {
   SmallVector<int64_t> stack;
   ArrayRef<int64_t> code = getCode();
   for (size_t i = 0; i < code.size(); i += 2) {
@@ -148,7 +148,7 @@ std::optional<int64_t> ExprAttr::evaluate(ArrayRef<int64_t> coordinates, int64_t
         return std::nullopt;
       stack.push_back(coordinates[code[i + 1]]);
     } else if (code[i] == Repetition) {
-      stack.push_back(repetition);
+      return std::nullopt;
     } else {
       int64_t b = stack.pop_back_val(), a = stack.pop_back_val();
       std::optional<int64_t> value = apply(code[i], a, b);

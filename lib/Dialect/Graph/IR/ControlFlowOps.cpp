@@ -172,6 +172,8 @@ LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!function || function.isExternal())
     return emitOpError() << "expected a function with a body named " << getCalleeAttr()
                          << ", found none";
+  if (!function.getFunctionBody().hasOneBlock())
+    return emitOpError() << "repeats " << getCalleeAttr() << ", which must have one block";
   SmallVector<Type> arguments{IndexType::get(getContext())};
   llvm::append_range(arguments, getResultTypes());
   llvm::append_range(arguments, getOperandTypes());

@@ -5,6 +5,7 @@
 // RUN: cleave-opt %s "-cleave-apply-strategy=zero=3 reshard-after-forward=false" | FileCheck %s --check-prefixes=CHECK,KEEP
 // RUN: cleave-opt %s -cleave-apply-strategy=zero=2 | FileCheck %s --check-prefix=TWO
 // RUN: cleave-opt %s -cleave-apply-strategy=zero=1 | FileCheck %s --check-prefix=ONE
+// RUN: cleave-opt %s "-cleave-apply-strategy=zero=2 whole-gradients" | FileCheck %s --check-prefix=ONE
 // RUN: cleave-opt %s "-cleave-apply-strategy=sequence-parallel regather-activations" | FileCheck %s --check-prefix=SAVED
 // RUN: cleave-opt %s -cleave-apply-strategy=sequence-parallel | FileCheck %s --check-prefix=GATHERED
 

@@ -251,3 +251,43 @@ func.func @behind_bucket(%x: !partial, %y: !partial, %z: !whole) -> (!whole, !wh
   %4 = graph.add %3, %2 : !whole
   return %4, %1, %2 : !whole, !whole, !whole
 }
+
+// Nothing is under way while a function is repeated: what is fetched for later starts behind it, what has
+// started before is waited for.
+// CHECK-LABEL: func.func @around_repetitions
+func.func @around_repetitions(%x: !partial, %y: !whole, %w: !rows) -> (!whole, !whole) attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[N:.*]] = graph.negate %arg0
+  // CHECK-NEXT: %[[T:.*]], %[[K:.*]] = cleave.all_reduce_start %[[N]]
+  // CHECK-NEXT: graph.exp
+  // CHECK-NEXT: %[[R:.*]] = cleave.done %[[T]], %[[K]]
+  // CHECK-NEXT: graph.repeat @body
+  // CHECK-NEXT: cleave.all_gather_start %arg2
+  // CHECK-NEXT: graph.log
+  %0 = graph.negate %x : !partial
+  %1 = cleave.all_reduce %0 sum over ["tp"] : !partial -> !whole
+  %2 = graph.exp %y : !whole
+  %3 = graph.repeat @body(%2, %x) count 3 : (!whole, !partial) -> !whole
+  %4 = graph.log %3 : !whole
+  %5 = cleave.all_gather %w over ["tp"] dim 0 : !rows -> !whole
+  %6 = graph.add %4, %5 : !whole
+  %7 = graph.add %6, %1 : !whole
+  return %6, %7 : !whole, !whole
+}
+
+// A sum that goes on is added to when the next layer is over, not as soon as the term is reduced.
+// CHECK-LABEL: func.func private @body
+func.func private @body(%i: index, %sum: !whole, %y: !whole, %x: !partial) -> !whole attributes {cleave.mesh = @mesh} {
+  // CHECK-NEXT: %[[G:.*]] = graph.negate %arg3
+  // CHECK-NEXT: %[[T:.*]], %[[K:.*]] = cleave.all_reduce_start %[[G]]
+  // CHECK-NEXT: %[[A:.*]] = graph.exp %arg2 {cleave.block = "layer", cleave.instance = 1 : i64}
+  // CHECK-NEXT: %[[D:.*]] = cleave.done %[[T]], %[[K]]
+  // CHECK-NEXT: %[[S:.*]] = graph.add %arg1, %[[D]]
+  // CHECK-NEXT: graph.log %[[A]] {cleave.block = "layer", cleave.instance = 0 : i64}
+  // CHECK-NEXT: return %[[S]]
+  %g = graph.negate %x {cleave.block = "layer", cleave.instance = 2 : i64} : !partial
+  %r = cleave.all_reduce %g sum over ["tp"] : !partial -> !whole
+  %s = graph.add %sum, %r : !whole
+  %a = graph.exp %y {cleave.block = "layer", cleave.instance = 1 : i64} : !whole
+  %b = graph.log %a {cleave.block = "layer", cleave.instance = 0 : i64} : !whole
+  return %s : !whole
+}

@@ -44,9 +44,9 @@ def Exec_ExprAttr : Exec_Attr<"Expr", "expr"> {
     static ExprAttr getConstant(::mlir::MLIRContext *context, int64_t value);
     /// The value if it does not depend on the rank.
     std::optional<int64_t> getConstant();
-    /// The value for a device with these coordinates, one an axis list; none if it overflows or
-    /// divides by zero.
-    std::optional<int64_t> evaluate(::llvm::ArrayRef<int64_t> coordinates, int64_t repetition = 0);
+    /// The value for a device with these coordinates, one an axis list; none if it overflows,
+    /// divides by zero or depends on the repetition.
+    std::optional<int64_t> evaluate(::llvm::ArrayRef<int64_t> coordinates);
     /// Bounds for coordinates in [0, sizes[i]); none where an intermediate value may overflow.
     std::optional<std::pair<int64_t, int64_t>> bounds(::llvm::ArrayRef<int64_t> sizes);
   }];

@@ -3,8 +3,8 @@
 //
 // Runs of ops of one repeated block and instance, ahead of which collectives are placed.
 
-#ifndef CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_SEGMENTS_H
-#define CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_SEGMENTS_H
+#ifndef CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_LAYERRUNS_H
+#define CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_LAYERRUNS_H
 
 #include "cleave/Dialect/Cleave/IR/CleaveDialect.h"
 
@@ -19,12 +19,12 @@ int64_t localBytes(mlir::Value value);
 /// The runs of a block's ops, in order. Ops without a block (the embedding, the head) form runs of
 /// their own where there is work in them; else they belong to the run that they stand in. So do a
 /// few between ops of one run; many lie between the two halves of a step.
-struct Segments {
-  explicit Segments(llvm::ArrayRef<mlir::Operation *> ops);
+struct LayerRuns {
+  explicit LayerRuns(llvm::ArrayRef<mlir::Operation *> ops);
   std::vector<size_t> of;        ///< by the position of an op: its run
   std::vector<size_t> firstWork; ///< of each run: the position of its first work, or of its last op
 };
 
 } // namespace cleave
 
-#endif // CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_SEGMENTS_H
+#endif // CLEAVE_LIB_DIALECT_CLEAVE_TRANSFORMS_LAYERRUNS_H

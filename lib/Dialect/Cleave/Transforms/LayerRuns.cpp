@@ -1,7 +1,7 @@
 // Copyright 2026 The Cleave Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "Segments.h"
+#include "LayerRuns.h"
 
 #include "cleave/Dialect/Cleave/IR/CleaveInterfaces.h"
 #include "cleave/Dialect/Cleave/IR/LayoutConversion.h"
@@ -20,7 +20,7 @@ int64_t cleave::localBytes(Value value) {
   return tensor.getNumElements() * ((tensor.getElementTypeBitWidth() + 7) / 8);
 }
 
-Segments::Segments(ArrayRef<Operation *> ops) {
+LayerRuns::LayerRuns(ArrayRef<Operation *> ops) {
   using Tag = std::pair<Attribute, Attribute>;
   auto tagOf = [](Operation *op) {
     return Tag{op->getDiscardableAttr(CleaveDialect::kBlockAttr),
